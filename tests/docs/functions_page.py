@@ -107,19 +107,11 @@ def _section(engine: SqlEngine, function: Function[Any], source: str) -> str:
     calls = dict.fromkeys(
         f"{function.name}{each.signature} → {each.signature.result}" for each in function.overloads
     )
-    lines = [f"\n### {function.name}\n", described(function.description) + "\n", "```text", *calls]
+    lines = [f"\n### {function.name}\n", function.description + "\n", "```text", *calls]
     lines += ["```\n", "| Example | Result |", "|---|---|"]
     for text in examples()[function.name]:
         lines.append(f"| `{_cell(text.removeprefix('~ '))}` | {answer(engine, text, source)} |")
     return "\n".join(lines) + "\n"
-
-
-def described(text: str) -> str:
-    """Return a description as an order: *Gives the sine* becomes *Return the sine*."""
-    for old, new in (("Gives ", "Return "), ("Tells whether ", "Return whether ")):
-        if text.startswith(old):
-            return new + text.removeprefix(old)
-    return text
 
 
 def answer(engine: SqlEngine, text: str, source: str) -> str:

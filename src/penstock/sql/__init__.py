@@ -1,36 +1,38 @@
 """The SQL language: ksqlDB's dialect, on the same topologies as the DSL.
 
-Text becomes a tree, the tree is checked against columns and types, expressions become closures:
+The parser turns text into a tree, the planner checks the tree against columns and types, and the
+expressions of a query are compiled to Python functions:
 
-``grammar.lark``, ``lexer``, ``parser``, ``builders``
-    Text to AST. ``parser.parse_statement`` is the way in; ``split_statements`` cuts a script
-    whose statements define variables that later ones use.
+``syntax``, ``builders``
+    Text to AST. ``parser.parse_statement`` parses one statement. ``split_statements`` cuts a script
+    into statements, because a statement can define variables that later ones use. ``format`` turns
+    an AST back into text that parses to the same AST.
 ``ast``
     Frozen dataclasses with source spans: ``statements`` (``Statement`` is the union of all),
     ``administration``, ``queries``, ``expressions``, ``types``; ``walk`` finds and replaces nodes.
-``format``
-    AST to text that parses back to the same AST.
-``type_names``, ``casting``, ``values``, ``arrow``
-    SQL types as written, CAST and implicit conversion, Python values, Arrow's types. The types
-    themselves are in ``penstock.model``, with ISO dates and Java's numbers.
+``casting``, ``values``, ``arrow``, ``python_values``
+    CAST and implicit conversion, and SQL values in Python and in Arrow. The types themselves are in
+    ``penstock.model``, with ISO dates and Java's numbers.
 ``expressions``
-    ``compile_expression(node, Scope(columns, functions))`` gives a type and a function over a row
-    (a list or tuple with one value for each column of the scope). An evaluation that fails gives
-    None and calls the scope's ``log``. ``over_rows`` gives the same for many rows at once.
+    ``compile_expression(node, Scope(columns, functions))`` returns a type and a function of a row
+    (a list or tuple with one value for each column of the scope). If an evaluation fails, the
+    function returns None and calls the scope's ``log``. ``over_rows`` evaluates many rows at once.
 ``functions``
-    ``library.built_in_functions()`` gives a ``FunctionRegistry``: ``scalar`` functions for
-    expressions, ``bind_table`` for EXPLODE and its kin, ``bind_aggregate`` for an ``Aggregator``
-    (initialize, aggregate, merge, map, undo). ``user`` has ``@udf``, ``@udtf`` and ``@udaf``.
-``catalog``, ``schema``, ``properties``, ``ddl``, ``ddl_changes``, ``inferring``
-    Streams, tables, types and queries; WITH; what CREATE, ALTER and DROP do to them.
+    ``library.built_in_functions()`` returns a ``FunctionRegistry``: ``scalar`` functions for
+    expressions, ``bind_table`` for table functions such as EXPLODE, ``bind_aggregate`` for an
+    ``Aggregator`` (initialize, aggregate, merge, map, undo). ``user`` has ``@udf``, ``@udtf`` and
+    ``@udaf``.
+``catalog``
+    The streams, tables, types and queries of an engine; the properties of WITH; what CREATE, ALTER
+    and DROP change.
 ``planner``
-    From a query to a plan, and from a plan to a ``Topology``: its own module has the map.
-``engine``, ``execution``, ``session``, ``insert_values``, ``listing``, ``results``
-    ``SqlEngine`` runs scripts; an ``Execution`` runs one on a copy of the catalog.
-``local``, ``running``, ``push``, ``pull``
-    Queries in this process or on Spark, and the rows of SELECT.
+    From a query to a plan, and from a plan to a ``Topology``. Its docstring lists the passes.
+``engine``, ``execution``, ``statements``, ``results``
+    ``SqlEngine`` runs scripts; an ``Execution`` runs one script on a copy of the catalog.
+``queries``
+    Queries that run, in this process or on Spark, and the rows of SELECT.
 ``penstock.model.sql.errors``
-    ``SqlError`` and its kinds: code, message, fix, line, column and a caret line.
+    ``SqlError`` and its subclasses: code, message, fix, line, column and a caret line.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
     from penstock.sql.engine import SqlEngine
     from penstock.sql.functions.user import UserFunction, udaf, udf, udtf
 
-#: Where each public name is defined; whoever asks for it loads that module.
+#: The module of each public name. It is imported at the first access to the name.
 _HOMES = {
     "penstock.model.sql.errors": (
         "AnalysisError", "FunctionError", "ParseError", "SqlError", "SqlTypeError",

@@ -1,4 +1,4 @@
-"""SQL types and values as Arrow has them. Dates and times are whole numbers here too."""
+"""SQL types and values in Arrow. Dates and times are whole numbers, as everywhere in a query."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _SCALARS: dict[SqlType, Any] = {
 
 
 def arrow_type(type_: SqlType) -> Any:
-    """Gives the Arrow type of a column.
+    """Return the Arrow type of a column.
 
     >>> arrow_type(ArrayType(INTEGER))
     ListType(list<item: int32>)
@@ -61,10 +61,10 @@ def arrow_type(type_: SqlType) -> Any:
 
 
 def to_array(values: Sequence[Any], type_: SqlType) -> Any:
-    """Gives an Arrow array of SQL values.
+    """Return an Arrow array of SQL values.
 
     Raises:
-        SqlTypeError: a value is one that Arrow cannot hold, such as a map with a NULL key.
+        SqlTypeError: Arrow cannot hold a value, such as a map with a NULL key.
     """
     try:
         return pa.array(values, arrow_type(type_), from_pandas=False)
@@ -75,14 +75,17 @@ def to_array(values: Sequence[Any], type_: SqlType) -> Any:
 
 
 def to_values(array: Any, type_: SqlType) -> list[Any]:
-    """Gives the SQL values of an Arrow array."""
+    """Return the SQL values of an Arrow array."""
     values: list[Any] = array.to_pylist()
     convert = _converter(type_)
     return values if convert is None else [convert(value) for value in values]
 
 
 def _converter(type_: SqlType) -> Callable[[Any], Any] | None:
-    """Gives what makes Arrow's Python value ours: only maps differ, as lists of pairs."""
+    """Return the conversion of Arrow's Python values to SQL values; None if they are the same.
+
+    Only maps differ: Arrow returns them as lists of pairs.
+    """
     match type_:
         case MapType(_, value):
             inner = _converter(value) or _same

@@ -104,7 +104,7 @@ def _exact(convert: Convert, target: SqlType) -> Convert:
 
 
 def can_coerce(source: SqlType, target: SqlType) -> bool:
-    """Tell whether ``coercer`` knows a conversion."""
+    """Return whether ``coercer`` knows a conversion."""
     if source == target or (source == STRING and target in (DATE, TIME, TIMESTAMP)):
         return True
     match source, target:
@@ -116,7 +116,7 @@ def can_coerce(source: SqlType, target: SqlType) -> bool:
             wanted = [(field, target.field(field.name)) for field in source.fields]
             return all(found and can_coerce(own.type, found.type) for own, found in wanted)
         case DecimalType(), DecimalType():
-            # Whether the digits fit is known only when there is a value.
+            # Only the value shows whether the digits fit.
             return True
         case _:
             return can_widen(source, target) or (
@@ -198,9 +198,9 @@ def read_decimal(text: str) -> Decimal:
 
 
 def read_boolean(text: str) -> bool | None:
-    """Read any beginning of true, yes, false or no, in any case; None for other text.
+    """Read any prefix of true, yes, false or no, in upper or lower case; None for other text.
 
-    That is how a literal becomes a BOOLEAN without a CAST; CAST knows only ``true``.
+    This is how a literal becomes a BOOLEAN without a CAST. CAST accepts only ``true``.
     """
     word = text.strip().lower()
     if not word:

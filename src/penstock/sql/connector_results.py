@@ -1,4 +1,4 @@
-"""What statements about connectors give back. Others: ``sql.results``."""
+"""The results of statements about connectors. Other results: ``sql.results``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ConnectorStatement = CreateConnector | DropConnector | DescribeConnector | Show
 
 @dataclass(frozen=True, slots=True)
 class ConnectorRequest(StatementResult):
-    """A statement that Kafka Connect is asked about once the whole script has been accepted."""
+    """A statement to send to Kafka Connect once the whole script has been accepted."""
 
     statement: ConnectorStatement | None = field(default=None, repr=False)
 
@@ -35,7 +35,7 @@ class ConnectorDropped(StatementResult):
 
 @dataclass(frozen=True, slots=True)
 class ConnectorWarning(StatementResult):
-    """What IF [NOT] EXISTS found: nothing was done, and ``message`` says why."""
+    """A statement that did nothing because of IF [NOT] EXISTS; ``message`` says why."""
 
     name: str = ""
 
@@ -52,7 +52,7 @@ class ListedConnector:
 
 @dataclass(frozen=True, slots=True)
 class ConnectorList(TableResult):
-    """The answer to SHOW CONNECTORS; ``warnings`` name what could not be found out."""
+    """The answer to SHOW CONNECTORS; ``warnings`` say what Connect did not tell."""
 
     connectors: tuple[ListedConnector, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""``SqlEngine``: statements in, streams, tables and running queries out."""
+"""``SqlEngine``: runs statements, and keeps the streams, tables and queries that they create."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from penstock.sql.queries.local import LocalQueries
     from penstock.sql.queries.spark_queries import SparkQueries
 
-# The kernel, the stores and Spark's part are a third of what an engine would load. Whoever only
-# plans needs none of them, so they are loaded when something runs.
+# The kernel, the stores and the Spark runtime are a third of the modules of an engine. Planning
+# does not need them, so they are imported when the first query runs.
 _LOCAL = "penstock.sql.queries.local"
 _SPARK = "penstock.sql.queries.spark_queries"
 _AD_HOC = "penstock.sql.queries.ad_hoc"
@@ -62,7 +62,7 @@ _CONNECT = "penstock.connect.access"
 
 
 class SqlEngine:
-    """Runs SQL in this process: keeps the catalog, plans queries, hands out their topologies.
+    """Runs SQL in this process: keeps the catalog, plans queries, and returns their topologies.
 
     >>> engine = SqlEngine()
     >>> results = engine.execute('''
@@ -74,14 +74,15 @@ class SqlEngine:
     [None, 'CTAS_VIEWS_0']
 
     Args:
-        config: Settings by their ksqlDB names, such as ``ksql.service.id``; SET goes over them.
-            A name with ``ksql.`` that nobody knows is refused.
+        config: Settings by their ksqlDB names, such as ``ksql.service.id``; SET overrides them. An
+        unknown name that begins with ``ksql.`` is refused.
         functions: Functions of users, made with ``@udf``, ``@udaf`` and ``@udtf``.
-        registry: Where schemas of AVRO, PROTOBUF and JSON_SR are kept; else as the settings say.
-        send: Takes the records of INSERT VALUES. Without it they are kept in ``outbox``, and the
-            queries of ``local`` get them.
-        connectors: Where connectors are created; else as the settings say: the Kafka Connect at
-            ``ksql.connect.url``, or a worker that is started beside a connected engine.
+        registry: The registry for schemas of AVRO, PROTOBUF and JSON_SR; by default, the one that
+            the settings name.
+        send: A function that is called with each record of INSERT VALUES. By default, records are
+            kept in ``outbox``, and the queries of ``local`` process them.
+        connectors: The client of Kafka Connect. By default, it connects to ``ksql.connect.url``;
+            without that setting, a connected engine starts a worker.
     """
 
     def __init__(
@@ -103,7 +104,7 @@ class SqlEngine:
         self.outbox: list[OutgoingRecord] = []
         self._send = send or self._keep
         self._connectors = connectors
-        #: What ``local`` has started and nobody has closed.
+        #: The queries that ``local`` started and that are not closed.
         self._local: list[LocalQueries] = []
         self._cluster: SparkQueries | None = None
         self.processing_log = ProcessingLogSettings.of(self.config)
@@ -113,13 +114,13 @@ class SqlEngine:
     def execute(self, script: str, *, answers: bool = True) -> list[StatementResult]:
         """Run all statements of a script, or none of them if one is refused.
 
-        The result of a SELECT without EMIT has its ``rows``. They come from the cluster that the
-        engine is connected to, else from the queries that ``local`` has started, else from the
+        The result of a SELECT without EMIT has its ``rows``. They come from the cluster if the
+        engine is connected to one, else from the queries that ``local`` has started, else from the
         rows of INSERT VALUES.
 
         Args:
             script: Statements, each ended by a semicolon.
-            answers: Whether SELECT is answered; without it the rows are left out.
+            answers: Whether to answer SELECT; if false, its result has no rows.
 
         Raises:
             SqlError: what is wrong, with line, column and the text at fault.
@@ -141,7 +142,8 @@ class SqlEngine:
 
         Args:
             script: Statements, each ended by a semicolon.
-            number: What ids of new queries end in; see ``penstock.sql.planner.identity``.
+            number: The number at the end of the ids of new queries; see
+                ``penstock.sql.planner.identity``.
 
         Raises:
             SqlError: what is wrong, with line, column and the text at fault.
@@ -155,7 +157,7 @@ class SqlEngine:
         return Trial(execution.catalog, done, execution.schemas)
 
     def register(self, trial: Trial) -> None:
-        """Give the schemas of a script to the registry."""
+        """Register the schemas of a script."""
         for row in trial.schemas:
             register(row)
 
@@ -166,8 +168,8 @@ class SqlEngine:
     ) -> SqlEngine:
         """Return an engine for one request, over the same functions, registry and cluster.
 
-        It begins with a copy of the catalog, in which the properties and variables of the request
-        are in force. What it does to its catalog, this engine does not see.
+        It begins with a copy of the catalog that has the properties and variables of the request.
+        Changes to that copy do not reach this engine.
         """
         made = copy.copy(self)
         made.catalog = self.catalog.copy()
@@ -179,18 +181,18 @@ class SqlEngine:
         return made
 
     def _check_connectors(self, requests: list[ConnectorRequest], script: str) -> None:
-        """Ask Kafka Connect about new connectors, before anything of a script is done."""
+        """Let Kafka Connect validate new connectors before any statement takes effect."""
         for request in requests:
             if isinstance(request.statement, CreateConnector):
                 with _as_sql_error(request.statement, script):
                     self._connector_statements().check(request.statement)
 
     def run_connector(self, statement: ConnectorStatement, sql: str) -> StatementResult:
-        """Run one statement about connectors that is parsed already; ``sql`` is its masked text.
+        """Run one parsed statement about connectors; ``sql`` is its masked text.
 
         Raises:
-            SqlError: the connector is not what Kafka Connect accepts.
-            ConnectError: Kafka Connect refuses something else, or cannot be asked.
+            SqlError: Kafka Connect does not accept the connector.
+            ConnectError: Kafka Connect refuses the request for another reason, or does not answer.
         """
         if isinstance(statement, CreateConnector):
             self._connector_statements().check(statement)
@@ -198,7 +200,8 @@ class SqlEngine:
 
     def _settled_connector(self, statement: ConnectorStatement, sql: str) -> StatementResult:
         if isinstance(statement, CreateConnector) and self._cluster is not None:
-            # A sink that starts before its topics would look for them minutes later.
+            # A sink connector that starts before its topics exist looks for them again only after
+            # minutes.
             self._cluster.make_topics()
         return self._connector_statements().run(statement, sql)
 
@@ -215,7 +218,7 @@ class SqlEngine:
         return client
 
     def settle(self, outgoing: Iterable[Outgoing]) -> None:
-        """Write records and delete topics, as a statement that has been accepted wants it."""
+        """Write the records and delete the topics of a statement that has been accepted."""
         for each in outgoing:
             if isinstance(each, DeletedTopic):
                 self._delete(each)
@@ -225,7 +228,7 @@ class SqlEngine:
     def _settled(
         self, result: StatementResult, outgoing: list[Outgoing], script: str, *, answers: bool
     ) -> StatementResult:
-        """Do what a statement wants done once the whole script is accepted."""
+        """Run what a statement does outside of the catalog, once the script is accepted."""
         if isinstance(result, ConnectorRequest) and result.statement is not None:
             with _as_sql_error(result.statement, script):
                 return self._settled_connector(result.statement, result.sql)
@@ -236,13 +239,13 @@ class SqlEngine:
         return result
 
     def _keep(self, record: OutgoingRecord) -> None:
-        """Keep a record of INSERT VALUES, and take it through the queries that run here."""
+        """Keep a record of INSERT VALUES, and let the queries in this process process it."""
         self.outbox.append(record)
         for queries in self._open_local():
             queries.insert(record)
 
     def _delete(self, deleted: DeletedTopic) -> None:
-        """Delete a topic where it is: in the cluster, or among the rows that are kept here."""
+        """Delete a topic: from the cluster, or without one from the rows that the engine keeps."""
         for subject in deleted.subjects:
             self.registry.delete(subject)
         if self._cluster is not None:
@@ -265,7 +268,7 @@ class SqlEngine:
             return query.rows(queries.records)
 
     def planned(self, script: str) -> dict[str, Topology]:
-        """Plan a script as ``execute`` would, and forget it: the topology of every query.
+        """Plan a script without keeping its changes, and return the topology of every query.
 
         Raises:
             SqlError: what is wrong, with line, column and the text at fault.
@@ -284,11 +287,11 @@ class SqlEngine:
         with _as_sql_error(statement, script):
             return execution.run(statement, piece.text)
 
-    # What there is
+    # Catalog and plans
 
     @property
     def settings(self) -> dict[str, str]:
-        """The settings in force: ALTER SYSTEM goes over those of the engine, SET over both."""
+        """The settings in force: those of SET win over ALTER SYSTEM, both over the engine's."""
         return layered(self.config, self.catalog.system, self.catalog.properties)
 
     @property
@@ -300,7 +303,7 @@ class SqlEngine:
         return dict(self.catalog.queries)
 
     def topology(self, query_id: str | None = None) -> Topology:
-        """Return the topology of a query; without an id, of the only one."""
+        """Return the topology of a query; without an id, the topology of the only query."""
         queries = self.catalog.queries
         if query_id is None and len(queries) == 1:
             query_id = next(iter(queries))
@@ -319,11 +322,11 @@ class SqlEngine:
         return {query_id: self.topology(query_id) for query_id in self.catalog.queries}
 
     def application_id(self, query_id: str) -> str:
-        """Return the application id a query runs under, which its topics begin with."""
+        """Return the application id of a query, which is the prefix of its internal topics."""
         return application_id(self.config, query_id)
 
     def serdes(self, source: DataSource) -> tuple[Serde[Any], Serde[Any]]:
-        """Return what reads and writes the keys and the values of a stream's or table's topic.
+        """Return the serdes for the keys and the values of a stream's or table's topic.
 
         Both work on tuples with one SQL value for each column; windowed keys are ``Windowed``.
         """
@@ -339,7 +342,7 @@ class SqlEngine:
         return self._execution(self.catalog).explained(statement)
 
     def pauses(self, statement: AssertTopic | AssertSchema, sql: str) -> Iterator[float]:
-        """Look until an ASSERT holds, and yield the seconds to wait before the next look.
+        """Check an ASSERT until it holds, and yield the seconds to wait before the next check.
 
         ``execute`` waits in its thread instead.
 
@@ -354,12 +357,12 @@ class SqlEngine:
             yield from self._execution(self.catalog).assertion(statement).pauses()
 
     def pull_way(self, query: Query) -> str:
-        """Return in words how a server finds the rows of a SELECT without EMIT."""
+        """Return a sentence that says how a server finds the rows of a SELECT without EMIT."""
         execution = self._execution(self.catalog)
         return execution.pull_way(execution.pull_query(query))
 
     def known_functions(self) -> FunctionRegistry:
-        """Return all functions: of the library, of the program, and of CREATE FUNCTION."""
+        """Return all functions: built-in, of the program, and of CREATE FUNCTION."""
         return self._execution(self.catalog).functions
 
     # Running
@@ -367,12 +370,12 @@ class SqlEngine:
     def local(self, *, over_columns: bool = False) -> LocalQueries:
         """Start all persistent queries in this process, without Kafka and Spark.
 
-        They get the rows of INSERT VALUES, those from before and those that are inserted while
-        they run. A row without ROWTIME has the time 0, as one that ``pipe`` takes.
+        They process the rows of INSERT VALUES: those inserted before, and those inserted while they
+        run. A row without ROWTIME has the time 0, as with ``pipe``.
 
         Args:
-            over_columns: Runs each record as a batch over columns, where that gives the same, as
-                large batches run on Spark.
+            over_columns: Whether to process each record as a batch of columns where the result is
+                provably the same, as Spark does with large batches.
         """
         module: Any = importlib.import_module(_LOCAL)
         log = self.processing_log if self.processing_log.is_wanted else None
@@ -395,8 +398,8 @@ class SqlEngine:
         """Start all persistent queries on Spark; INSERT VALUES then writes to Kafka.
 
         Args:
-            config: Settings of Kafka Streams and Spark; without ``bootstrap.servers`` a private
-                broker is started.
+            config: Settings of Kafka Streams and Spark; without ``bootstrap.servers``, a private
+            broker is started.
         """
         running = self.connect(config)
         running.sync()
@@ -405,12 +408,12 @@ class SqlEngine:
     def connect(
         self, config: Mapping[str, Any] | None = None, *, keeps_paused: bool = True
     ) -> SparkQueries:
-        """Connect to Kafka and start nothing: statements know its topics from now on.
+        """Connect to Kafka without starting queries; statements then know its topics.
 
         Args:
             config: Settings of Kafka Streams and Spark, as for ``run_on_spark``.
-            keeps_paused: Whether a topic remembers which queries are paused. A server knows it
-                from its command topic.
+            keeps_paused: Whether to keep the ids of paused queries in a topic. A server does not
+                need it: its command topic has them.
         """
         module: Any = importlib.import_module(_SPARK)
         running: SparkQueries = module.SparkQueries(self, config, keeps_paused=keeps_paused)
@@ -440,8 +443,9 @@ class SqlEngine:
     def ad_hoc(self, sql: str) -> pa.Table:
         """Answer one SELECT in DuckDB's dialect over the present rows of streams and tables.
 
-        Window functions, CTEs, any join, and files such as Parquet beside the catalog: whatever
-        DuckDB can do. Streams are read to their present end. Needs the extra ``duckdb``.
+        The query can use everything that DuckDB has: window functions, CTEs, any join, and files
+        such as Parquet beside the catalog. Streams are read to their present end. Needs the extra
+        ``duckdb``.
 
         Raises:
             AnalysisError: ``ad-hoc-query``, with what DuckDB says about the query.
@@ -455,7 +459,7 @@ class SqlEngine:
         return query.columns, self._answer(query)
 
     def lowering(self, name: str) -> Lowering:
-        """Return what compiles expressions and makes serdes for a query of this name."""
+        """Return the object that compiles expressions and creates serdes for a query."""
         return self._execution(self.catalog).lowering(name)
 
     def _select(self, sql: str) -> tuple[Execution, Query]:
@@ -463,7 +467,7 @@ class SqlEngine:
         statement = parse_statement(sql, execution.catalog.variables)
         if not isinstance(statement, Query):
             raise AnalysisError(
-                "not-a-query", "this is no SELECT", fix="use execute", span=statement.span
+                "not-a-query", "this is not a SELECT", fix="use execute", span=statement.span
             ).with_source(sql)
         return execution, statement
 
@@ -476,19 +480,19 @@ class SqlEngine:
 
 @contextmanager
 def _as_sql_error(statement: Node, script: str) -> Iterator[None]:
-    """Let every error say which statement of the script it belongs to."""
+    """Add the position of the statement to every error that is raised inside."""
     try:
         yield
     except SqlError as error:
         raise _placed(error, statement).pointing_into(blotted(script)) from None
     except PenstockError as error:
-        # A registry or a cluster that does not answer, too, is an error of this statement.
+        # This includes a registry or a cluster that does not answer.
         refusal = AnalysisError(error.code, error.message, error.fix, error.at)
         raise _placed(refusal, statement).pointing_into(blotted(script)) from error
 
 
 def _placed(error: SqlError, statement: Node) -> SqlError:
-    """Give an error that knows no place the place of its statement."""
+    """Return the error with the span of its statement, unless it has a span of its own."""
     if error.span is not None:
         return error
     return type(error)(error.code, error.message, error.fix, error.at, statement.span, error.source)

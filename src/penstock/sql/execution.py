@@ -1,4 +1,4 @@
-"""One script on its way: each statement changes a working copy of the catalog."""
+"""The execution of one script: each statement changes a working copy of the catalog."""
 
 from __future__ import annotations
 
@@ -71,20 +71,21 @@ _NEVER_ENDS = (
 
 @dataclass(slots=True)
 class Execution:
-    """Runs statements against ``catalog``, which is thrown away when one of them is refused."""
+    """Runs statements against ``catalog``; the caller discards it if one of them is refused."""
 
     catalog: Catalog
-    #: The functions of the library and of the program; those of CREATE FUNCTION are the catalog's.
+    #: The built-in functions and those of the program. The catalog has those of CREATE FUNCTION.
     registered: FunctionRegistry
     registry: SchemaRegistry | None
     defaults: Mapping[str, str]
-    #: What is done to topics once the whole script has been accepted, in this order.
+    #: Records to write and topics to delete once the whole script has been accepted, in this order.
     outgoing: list[OutgoingRecord | DeletedTopic] = field(default_factory=list)
-    #: Asks the cluster for its topics; None without a cluster.
+    #: Returns the topics of the cluster; None if there is no cluster.
     look: Callable[[], Mapping[str, TopicShape]] | None = None
     #: Rows whose schemas are registered once the whole script has been accepted.
     schemas: list[RowFormat] = field(default_factory=list)
-    #: The number that ids of new queries end in; None: ids follow from what queries write and read.
+    #: The number at the end of the ids of new queries. If it is None, an id depends only on what
+    #: its query writes and reads.
     number: int | None = None
 
     @property
@@ -102,7 +103,7 @@ class Execution:
 
     @format_errors_as_sql()
     def run(self, statement: ast.Statement, sql: str) -> StatementResult:
-        """Runs one statement; a kind that needs a server is an AnalysisError."""
+        """Run one statement; raise an AnalysisError if only a server can run it."""
         on_catalog = CATALOG_HANDLERS.get(type(statement))
         if on_catalog is not None:
             return on_catalog(self.catalog, statement, sql)
@@ -227,7 +228,7 @@ class Execution:
         return StatementResult("assert", sql, assertion.message)
 
     def assertion(self, statement: ast.AssertTopic | ast.AssertSchema) -> Assertion:
-        """Return what an ASSERT claims, to be waited for."""
+        """Return the assertion of an ASSERT statement, so that the caller can wait for it."""
         if isinstance(statement, ast.AssertTopic):
             timeout_ms = int(self.settings.get(TOPIC_TIMEOUT, DEFAULT_TIMEOUT_MS))
             return topic_assertion(statement, self.topics_now, timeout_ms)
@@ -242,9 +243,9 @@ class Execution:
         return schema_assertion(statement, self.registry, timeout_ms)
 
     def topics_now(self) -> dict[str, TopicShape]:
-        """Return the topics of the cluster as it is now, and those that will be made.
+        """Return the topics of the cluster as it is now, and those that queries will create.
 
-        Without a cluster they are the ones that the catalog knows.
+        Without a cluster, return the topics that the catalog knows.
         """
         known = self.catalog.topics
         if self.look is None:
@@ -265,11 +266,11 @@ class Execution:
 
     @format_errors_as_sql()
     def push_query(self, query: Query) -> PushQuery:
-        """Plans SELECT ... EMIT CHANGES; one without EMIT is over when it has been answered."""
+        """Plan SELECT ... EMIT CHANGES; refuse a SELECT without EMIT."""
         if query.emit is None:
             raise AnalysisError(
                 "pull-query",
-                "a SELECT without EMIT is answered once, and never again",
+                "a SELECT without EMIT is answered once and then ends",
                 fix="add EMIT CHANGES, or use pull",
                 span=query.span,
             )
@@ -279,12 +280,12 @@ class Execution:
 
     @format_errors_as_sql()
     def pull_query(self, query: Query) -> PullQuery:
-        """Plans SELECT without EMIT."""
+        """Plan SELECT without EMIT."""
         planner = replace(self._planner, catalog=pulled_catalog(query, self.catalog))
         plan = planner.select(as_push_query(query), _transient_id())
         return PullQuery.of(query, plan, self.lowered(plan), self.catalog)
 
-    # Questions
+    # SHOW, DESCRIBE and EXPLAIN
 
     def listing(self, statement: Any, sql: str) -> StatementResult:
         if isinstance(statement, admin.Show) and "CONNECTOR" in statement.what:
@@ -358,7 +359,7 @@ class Execution:
                 raise AnalysisError("not-supported", "there is nothing to explain")
 
     def pull_way(self, query: PullQuery) -> str:
-        """Return in words how a server finds the rows of a pull query."""
+        """Return a sentence that says how a server finds the rows of a pull query."""
         rows = row_plan(query.push.plan, self.lowering(query.push.id))
         if rows is None:
             return GENERAL
@@ -371,7 +372,7 @@ class Execution:
 
     @format_errors_as_sql()
     def lowered(self, plan: QueryPlan) -> Topology:
-        """Gives a plan's topology; building it also checks what only the operators know."""
+        """Build the topology of a plan; its operators check what the planner cannot."""
         return topology_of(plan, self.environment, self.registry)
 
     @property
@@ -391,7 +392,7 @@ class Execution:
         return Planner(self.catalog, self.functions, self.settings)
 
     def lowering(self, name: str) -> Lowering:
-        """Return what makes serdes and functions for a query or statement."""
+        """Return the object that creates serdes and functions for a query or statement."""
         return Lowering(name, self.environment, self.registry)
 
     def _add(self, plan: QueryPlan, topology: Topology, sql: str) -> None:
@@ -417,7 +418,7 @@ class Execution:
 
 
 def _transient_id() -> str:
-    """Gives a name that is new each time: its rows are nobody else's, and no restart continues."""
+    """Return a new id at each call: a transient query shares no topic with any other query."""
     return f"transient_{uuid4().hex[:12]}"
 
 

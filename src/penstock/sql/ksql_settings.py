@@ -1,4 +1,4 @@
-"""Settings whose names begin with ``ksql.``: what each means here, and which are only known.
+"""Settings whose names begin with ``ksql.``: what each means, and which have no effect.
 
 Settings of Kafka Streams and of clients are in ``penstock.config`` and ``sql.setting_names``.
 """
@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-#: Names of internal topics add about fifty characters, and Kafka allows 249.
+#: Kafka allows 249 characters, and names of internal topics add about 50 to an application id.
 _LONGEST_ID = 190
 _ILLEGAL = re.compile(r"[^A-Za-z0-9._-]")
 SERVICE_ID = "ksql.service.id"
@@ -18,7 +18,7 @@ FINAL_IDLE = "ksql.emit.final.idle.ms"
 DEFAULT_SERVICE = "default_"
 HIDDEN_TOPICS = "ksql.hidden.topics"
 READONLY_TOPICS = "ksql.readonly.topics"
-#: ksqlDB's default of both lists: topics of Kafka and of what runs beside it.
+#: ksqlDB's default of both lists: topics of Kafka, Connect, the schema registry and the like.
 SYSTEM_TOPICS = (
     "_confluent.*,__confluent.*,_schemas,__consumer_offsets,__transaction_state,connect-configs,"
     "connect-offsets,connect-status,connect-statuses"
@@ -27,7 +27,7 @@ SYSTEM_TOPICS = (
 
 @dataclass(frozen=True, slots=True)
 class KsqlSetting:
-    """A setting that changes something here; ``default`` is in force unless it is given."""
+    """A setting that has an effect; ``default`` applies if the user does not set it."""
 
     name: str
     default: str
@@ -35,19 +35,21 @@ class KsqlSetting:
     is_number: bool = False
 
 
-#: What has an effect.
+#: The settings that have an effect.
 KSQL_SETTINGS: tuple[KsqlSetting, ...] = (
     KsqlSetting(SERVICE_ID, DEFAULT_SERVICE, "A part of every application id."),
-    KsqlSetting("ksql.schema.registry.url", "", "The schema registry; without it one in Kafka."),
-    KsqlSetting("ksql.connect.url", "", "Kafka Connect; without it a worker is started."),
+    KsqlSetting(
+        "ksql.schema.registry.url", "", "The schema registry; by default, schemas are in Kafka."
+    ),
+    KsqlSetting("ksql.connect.url", "", "Kafka Connect; by default, a worker is started."),
     KsqlSetting(
         "ksql.connect.worker.config", "", "A properties file for the worker that is started."
     ),
     KsqlSetting(
-        "ksql.connect.plugin.path", "", "Folders with connectors; else the project's folder."
+        "ksql.connect.plugin.path", "", "Folders with connectors; by default, the project's."
     ),
     KsqlSetting(
-        "ksql.connect.request.timeout.ms", "30000", "How long an answer of Connect may take."
+        "ksql.connect.request.timeout.ms", "30000", "How long to wait for an answer of Connect."
     ),
     KsqlSetting(
         "ksql.connect.basic.auth.user.info", "", "Login at Kafka Connect, as user:password."
@@ -55,45 +57,57 @@ KSQL_SETTINGS: tuple[KsqlSetting, ...] = (
     KsqlSetting(
         "ksql.connect.basic.auth.credentials.file", "", "A file with username and password."
     ),
-    KsqlSetting("ksql.persistence.default.format.key", "KAFKA", "KEY_FORMAT where none is given."),
-    KsqlSetting("ksql.persistence.default.format.value", "", "VALUE_FORMAT where none is given."),
+    KsqlSetting("ksql.persistence.default.format.key", "KAFKA", "KEY_FORMAT if WITH has none."),
+    KsqlSetting("ksql.persistence.default.format.value", "", "VALUE_FORMAT if WITH has none."),
     KsqlSetting(
         "ksql.persistence.wrap.single.values", "", "Whether a single value column has an envelope."
     ),
-    KsqlSetting("ksql.output.topic.name.prefix", "", "Begins the names of topics of new queries."),
+    KsqlSetting("ksql.output.topic.name.prefix", "", "Prefix of the topics of new queries."),
     KsqlSetting(
         "ksql.timestamp.throw.on.invalid", "false", "Whether a record without a time is an error."
     ),
     KsqlSetting(
         FINAL_IDLE,
         "",
-        "EMIT FINAL: the wall clock closes windows after so long without a row.",
+        "EMIT FINAL: after so many milliseconds without a row, the wall clock closes windows.",
         is_number=True,
     ),
-    KsqlSetting("ksql.new.query.planner.enabled", "false", "Keeps the order of columns in keys."),
+    KsqlSetting(
+        "ksql.new.query.planner.enabled", "false", "SELECT decides the order of key columns."
+    ),
     KsqlSetting(
         "ksql.functions.python.enabled", "false", "Whether CREATE FUNCTION may run Python code."
     ),
     KsqlSetting("ksql.functions.collect_list.limit", "1000", "Most elements of COLLECT_LIST."),
     KsqlSetting("ksql.functions.collect_set.limit", "1000", "Most elements of COLLECT_SET."),
     KsqlSetting(
-        "ksql.logging.processing.topic.auto.create", "false", "Whether the processing log is made."
+        "ksql.logging.processing.topic.auto.create",
+        "false",
+        "Whether to create the processing log.",
     ),
     KsqlSetting(
-        "ksql.logging.processing.topic.name", "", "Its topic; else <service id>ksql_processing_log."
+        "ksql.logging.processing.topic.name",
+        "",
+        "Its topic; by default <service id>ksql_processing_log.",
     ),
     KsqlSetting("ksql.logging.processing.topic.partitions", "1", "Partitions of that topic."),
     KsqlSetting(
-        "ksql.logging.processing.topic.replication.factor", "", "Its replicas; else the broker's."
+        "ksql.logging.processing.topic.replication.factor",
+        "",
+        "Its replicas; by default as the broker decides.",
     ),
     KsqlSetting(
-        "ksql.logging.processing.stream.auto.create", "false", "Whether the log is a stream, too."
+        "ksql.logging.processing.stream.auto.create",
+        "false",
+        "Whether to create a stream over the log.",
     ),
     KsqlSetting(
         "ksql.logging.processing.stream.name", "KSQL_PROCESSING_LOG", "The name of that stream."
     ),
     KsqlSetting(
-        "ksql.logging.processing.rows.include", "false", "Whether the log has values of records."
+        "ksql.logging.processing.rows.include",
+        "false",
+        "Whether the log contains values of records.",
     ),
     KsqlSetting(
         "ksql.assert.topic.default.timeout.ms", "1000", "How long ASSERT TOPIC waits by default."
@@ -108,17 +122,17 @@ KSQL_SETTINGS: tuple[KsqlSetting, ...] = (
         "ksql.query.retry.backoff.max.ms", "900000", "Longest pause; it doubles with each failure."
     ),
     KsqlSetting(
-        "ksql.query.error.max.queue.size", "10", "Failures of a query that a server keeps."
+        "ksql.query.error.max.queue.size", "10", "How many failures of a query a server keeps."
     ),
     KsqlSetting(
         "ksql.server.command.response.timeout.ms", "5000", "How long a request waits for commands."
     ),
     KsqlSetting("ksql.metastore.backup.location", "", "Folder for the copy of the command topic."),
-    KsqlSetting("ksql.advertised.listener", "", "Address by which other servers know a server."),
+    KsqlSetting("ksql.advertised.listener", "", "Address at which other servers reach a server."),
     KsqlSetting("ksql.extension.dir", "", "Folder with functions in Python for a server."),
     KsqlSetting("ksql.properties.overrides.denylist", "", "Settings that requests may not change."),
-    KsqlSetting(HIDDEN_TOPICS, SYSTEM_TOPICS, "Topics that SHOW TOPICS leaves out: patterns."),
-    KsqlSetting(READONLY_TOPICS, SYSTEM_TOPICS, "Topics that no statement writes to: patterns."),
+    KsqlSetting(HIDDEN_TOPICS, SYSTEM_TOPICS, "Patterns of topics that SHOW TOPICS leaves out."),
+    KsqlSetting(READONLY_TOPICS, SYSTEM_TOPICS, "Patterns of topics that no statement may write."),
     KsqlSetting("ksql.max.push.queries", "100", "Most push queries that a server runs at a time."),
     KsqlSetting("ksql.pull.queries.enable", "true", "Whether a server answers pull queries."),
     KsqlSetting(
@@ -167,10 +181,10 @@ KSQL_SETTINGS: tuple[KsqlSetting, ...] = (
     ),
 )
 
-#: Settings that take a whole number from 1 on.
+#: Settings that take a whole number of 1 or more.
 NUMBERS = frozenset(setting.name for setting in KSQL_SETTINGS if setting.is_number)
 
-#: Families of names of which anybody may add to: functions, and the clients of registries.
+#: Prefixes under which users may add names of their own, for instance settings of functions.
 _FAMILIES = (
     "ksql.functions.",
     "ksql.schema.registry.",
@@ -178,7 +192,7 @@ _FAMILIES = (
     "ksql.error.classifier.regex.",
     "ksql.logging.",
 )
-#: What ksqlDB has and what changes nothing here: scripts that set it run all the same.
+#: Settings of ksqlDB that have no effect here. They are accepted so that scripts of ksqlDB run.
 _WITHOUT_EFFECT = frozenset({
     "ksql.access.validator.enable",
     "ksql.authorization.cache.expiry.time.secs", "ksql.authorization.cache.max.entries",
@@ -220,20 +234,20 @@ QUERY_DEFAULTS: Mapping[str, str] = {
 
 
 def is_ksql_setting(name: str) -> bool:
-    """Tell whether ksqlDB or Penstock has a setting of this name."""
+    """Return whether ksqlDB or Penstock has a setting of this name."""
     return name in KSQL_NAMES or name.startswith(_FAMILIES)
 
 
 def has_no_effect(name: str) -> bool:
-    """Tell whether a setting is taken only so that scripts of ksqlDB run."""
+    """Return whether a setting is accepted only so that scripts of ksqlDB run."""
     return name in _WITHOUT_EFFECT
 
 
 def application_id(settings: Mapping[str, str], query_id: str) -> str:
-    """Return the application id that a query runs under, which its topics begin with.
+    """Return the application id of a query, which is the prefix of its internal topics.
 
-    Names of topics have letters, digits, dots, dashes and underscores, and no more than 249 of
-    them. A name of SQL in backticks may have others: then a digest takes their place.
+    Kafka allows letters, digits, dots, dashes and underscores in names of topics, 249 in all. A SQL
+    name in backticks may have other characters. Then they are replaced, and a digest is added.
 
     >>> application_id({}, "CSAS_BIG_1")
     '_confluent-ksql-default_query_CSAS_BIG_1'

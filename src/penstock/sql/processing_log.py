@@ -1,6 +1,6 @@
 """The processing log of an engine: its settings, its topic and its stream.
 
-How entries look is ``model.processing_log``; who writes them is ``kernel.processing_log``.
+The form of an entry: ``model.processing_log``. The code that writes it: ``kernel.processing_log``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TOPIC_SUFFIX = "ksql_processing_log"
 _CAUSE = "cause ARRAY<VARCHAR>"
 _TARGET = "target VARCHAR"
 _ERROR = "errorMessage VARCHAR"
-#: ksqlDB's columns, and behind them what it does not have.
+#: ksqlDB's columns, then those that ksqlDB does not have.
 _COLUMNS = f"""logger VARCHAR, level VARCHAR, time BIGINT, message STRUCT<
     type INTEGER,
     deserializationError STRUCT<
@@ -44,12 +44,12 @@ _COLUMNS = f"""logger VARCHAR, level VARCHAR, time BIGINT, message STRUCT<
 
 @dataclass(frozen=True, slots=True)
 class ProcessingLogSettings:
-    """What the settings of an engine say about its processing log."""
+    """The settings of an engine's processing log."""
 
     topic: str
     stream: str = DEFAULT_STREAM
     partitions: int = 1
-    #: None leaves it to the broker.
+    #: None means the default of the broker.
     replication: int | None = None
     creates_topic: bool = False
     creates_stream: bool = False
@@ -75,11 +75,11 @@ class ProcessingLogSettings:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether somebody asked for the log: for its topic, or for the stream over it."""
+        """Whether the settings ask for the topic of the log, or for the stream over it."""
         return self.creates_topic or self.creates_stream
 
     def create_stream(self) -> str:
-        """Return the statement that makes the log a stream."""
+        """Return the CREATE STREAM statement for the log."""
         replicas = "" if self.replication is None else f", REPLICAS={self.replication}"
         return (
             f"CREATE STREAM IF NOT EXISTS {identifier(self.stream)} ({_COLUMNS}) WITH ("
@@ -88,9 +88,10 @@ class ProcessingLogSettings:
         )
 
     def spec(self, query_id: str, statement: str, reads: Iterable[str]) -> ProcessingLogSpec | None:
-        """Return what the tasks of a query need to know.
+        """Return the description of the log that the tasks of a query need.
 
-        A query over the log itself has none: each of its failures would be its next record.
+        A query that reads the log itself does not write to it: each failure would be its next input
+        record, and fail again.
         """
         if self.topic in reads:
             return None
@@ -109,7 +110,7 @@ def _number(settings: Mapping[str, str], name: str) -> int | None:
     if not text:
         return None
     if not text.isdigit() or int(text) < 1:
-        raise _bad(name, text, "give a whole number from 1 on")
+        raise _bad(name, text, "give a whole number of 1 or more")
     return int(text)
 
 

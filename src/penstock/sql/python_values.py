@@ -1,7 +1,7 @@
-"""SQL values as Python programs want them: dates and times as those of ``datetime``.
+"""SQL values for Python programs: dates and times become objects of ``datetime``.
 
 Inside a query a TIMESTAMP is milliseconds, a DATE days and a TIME milliseconds of the day, as whole
-numbers. Rows that are handed to a program have ``datetime`` (in UTC), ``date`` and ``time``.
+numbers. Rows that a program gets have ``datetime`` (in UTC), ``date`` and ``time``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Row = dict[str, Any]
 
 
 def row_converter(columns: Sequence[ColumnLike]) -> Callable[[Row], Row]:
-    """Return the function from a row of SQL values to one of Python's, by the columns' types."""
+    """Return the function that converts a row of SQL values to Python values."""
     found = [(column.name, converter(column.type)) for column in columns]
     changed = [(name, convert) for name, convert in found if convert is not None]
 
@@ -38,9 +38,9 @@ def row_converter(columns: Sequence[ColumnLike]) -> Callable[[Row], Row]:
 
 
 def converter(type_: SqlType) -> Convert | None:
-    """Return the function from SQL values of a type to Python's; None if they are the same.
+    """Return the function that converts a type's SQL values to Python's; None if they are equal.
 
-    A date that Python cannot hold, such as one of the year 10000, stays the number it is.
+    A date that Python cannot hold, such as one of the year 10000, stays a number.
     """
     convert = _conversion(type_)
     return None if convert is None else lambda value: None if value is None else convert(value)
@@ -100,7 +100,7 @@ _SCALARS: dict[SqlType, Convert] = {TIMESTAMP: _datetime, DATE: _date, TIME: _ti
 
 
 def sql_number(value: datetime | date | time | int) -> int:
-    """Return the number that a date or time is inside a query; numbers stay as they are."""
+    """Return the number that a query uses for a date or time; return numbers unchanged."""
     match value:
         case datetime():
             return to_ms(value)

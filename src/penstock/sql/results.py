@@ -1,4 +1,4 @@
-"""What statements give back: plain data that a shell prints and a server sends."""
+"""The results of statements: plain data that a shell prints and a server sends."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class StatementResult:
 
 @dataclass(frozen=True, slots=True)
 class TableResult(StatementResult):
-    """Rows under column names, as SHOW, DESCRIBE and EXPLAIN give them."""
+    """Rows under column names, the result of SHOW, DESCRIBE and EXPLAIN."""
 
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[Any, ...], ...] = ()
@@ -49,19 +49,19 @@ class OutgoingRecord:
 
 @dataclass(frozen=True, slots=True)
 class DeletedTopic:
-    """What DROP ... DELETE TOPIC takes away: a topic, and the subjects of its schemas."""
+    """A topic that DROP ... DELETE TOPIC deletes, and the subjects of its schemas."""
 
     topic: str
     subjects: tuple[str, ...] = ()
 
 
-#: What is done to topics for a statement.
+#: What a statement does to topics.
 Outgoing = OutgoingRecord | DeletedTopic
 
 
 @dataclass(frozen=True, slots=True)
 class PrintResult(StatementResult):
-    """What PRINT asks for; whoever has a cluster reads the records."""
+    """The arguments of PRINT. The caller reads the records from its cluster."""
 
     topic: str = ""
     from_beginning: bool = False

@@ -1,4 +1,4 @@
-"""Which names SET takes: those of ksqlDB, Kafka Streams and Kafka's clients, as in ksqlDB."""
+"""The names that SET accepts: those of ksqlDB, Kafka Streams and Kafka's clients, as in ksqlDB."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from penstock.sql.ksql_settings import KSQL_NAMES, NUMBERS, SERVICE_ID, is_ksql_
 
 STREAMS_PREFIX = "ksql.streams."
 KSQL_PREFIX = "ksql."
-#: Kafka Streams' settings for its own tests.
+#: The prefix of the settings that Kafka Streams has for its own tests.
 _INTERNAL = "__"
-#: Whether CREATE FUNCTION may run Python. Only who starts the engine can say so.
+#: Whether CREATE FUNCTION may run Python. A statement cannot change it.
 PYTHON_FUNCTIONS = "ksql.functions.python.enabled"
-#: What only who starts the engine can say: what may be run, who is asked with which login, and
-#: where rows are written to.
+#: Settings that only the program that starts the engine can set: whether scripts may run code, the
+#: address and login of Kafka Connect, and the topic of the processing log.
 _FIXED = (PYTHON_FUNCTIONS, "ksql.connect.", "ksql.logging.processing.")
-#: What the engine decides for all queries.
+#: Settings that are the same for all queries of an engine.
 _IDENTITY = (APPLICATION_ID.name, BOOTSTRAP_SERVERS.name)
-#: What is read as a whole number where it is used; some of them may be negative.
+#: Settings that must be whole numbers; some of them may be negative.
 _INTEGERS = frozenset({
     "ksql.assert.topic.default.timeout.ms", "ksql.assert.schema.default.timeout.ms",
     "ksql.query.pull.max.allowed.offset.lag",
 })  # fmt: skip
 _LIMIT = re.compile(r"ksql\.functions\.\w+\.limit")
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
-#: Java's settings of consumers and producers that may stand without ``consumer.`` or ``producer.``.
+#: Java's settings of consumers and producers that may be given without a prefix.
 CLIENT_SETTINGS = frozenset({
     "acks", "allow.auto.create.topics", "auto.commit.interval.ms", "auto.include.jmx.reporter",
     "auto.offset.reset", "batch.size", "buffer.memory", "check.crcs", "client.dns.lookup",
@@ -73,7 +73,7 @@ def alias_of(name: str) -> str:
 
 
 def layered(*layers: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings in force: a later layer wins, under whichever name it has a setting.
+    """Merge layers of settings: a later layer wins, with or without ksqlDB's prefix.
 
     >>> layered({"ksql.streams.acks": "all", "linger.ms": "5"}, {"acks": "1"})
     {'linger.ms': '5', 'acks': '1'}
@@ -87,7 +87,7 @@ def layered(*layers: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_system(name: str, span: Span | None) -> None:
-    """Refuse ALTER SYSTEM for what a service is known by: its queries and topics hang on it.
+    """Refuse ALTER SYSTEM for settings that identify a service and its cluster.
 
     Raises:
         AnalysisError: ``fixed-setting``.
@@ -102,10 +102,10 @@ def check_system(name: str, span: Span | None) -> None:
 
 
 def reaches_running_queries(name: str) -> bool:
-    """Tell whether a setting says how a query is run, and not what it means.
+    """Return whether a setting changes how a query runs, and not what it computes.
 
-    Only such a setting can change for a query that runs. Which format a statement means, for one,
-    is decided when the query is made.
+    Only such a setting can change for a running query. The default format, for example, is chosen
+    when the query is created.
     """
     streams_name = name.removeprefix(STREAMS_PREFIX)
     if streams_name in _IDENTITY:
@@ -114,7 +114,7 @@ def reaches_running_queries(name: str) -> bool:
 
 
 def check_setting(name: str, value: str | None, span: Span | None) -> None:
-    """Refuse a name that nobody knows, and a value that its setting cannot have.
+    """Refuse an unknown name, and a value that its setting cannot have.
 
     Raises:
         AnalysisError: with the place of the statement.
@@ -137,7 +137,7 @@ def check_setting(name: str, value: str | None, span: Span | None) -> None:
     )
     raise AnalysisError(
         "unknown-setting",
-        f"{name!r} is no setting of ksqlDB, Kafka Streams, consumers or producers",
+        f"{name!r} is not a setting of ksqlDB, Kafka Streams, consumers or producers",
         fix=f"did you mean {close!r}?"
         if close
         else "use Kafka's name, or one that SHOW PROPERTIES lists; a topic's settings begin with"
@@ -154,8 +154,8 @@ def _check_number(name: str, value: str, span: Span | None) -> None:
     if not (value.isdecimal() and int(value) > 0):
         raise AnalysisError(
             "bad-setting",
-            f"{name} is {value!r}, which is no whole number from 1 on",
-            fix=f"SET '{name}'='30000'; UNSET takes it back",
+            f"{name} is {value!r}, which is not a whole number of 1 or more",
+            fix=f"SET '{name}'='30000'; UNSET restores the default",
             span=span,
         )
 
@@ -175,7 +175,7 @@ def _check_value(name: str, value: str, span: Span | None) -> None:
 
 
 def check_given(settings: Mapping[str, str]) -> None:
-    """Refuse ``ksql.`` settings of an engine that nobody knows; others are for whoever they name.
+    """Refuse unknown ``ksql.`` settings of an engine. Other names are for Kafka and Spark.
 
     Raises:
         AnalysisError: ``unknown-setting`` or ``bad-setting``.
@@ -186,12 +186,12 @@ def check_given(settings: Mapping[str, str]) -> None:
 
 
 def is_changeable(name: str) -> bool:
-    """Tell whether a statement may change a setting, or only who starts the engine."""
+    """Return whether a statement may change a setting. Others are fixed when the engine starts."""
     return not name.startswith(_FIXED)
 
 
 def check_changeable(name: str, span: Span | None) -> None:
-    """Refuse a setting that only who starts the engine may set."""
+    """Refuse a statement that changes a setting which is fixed when the engine starts."""
     if not is_changeable(name):
         raise AnalysisError(
             "fixed-setting",

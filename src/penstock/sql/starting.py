@@ -1,4 +1,4 @@
-"""How SQL begins in a server and in ``penstock sql run``: an engine, and settings of its cluster.
+"""How a server and ``penstock sql run`` start: with an engine, and the settings of its cluster.
 
 Both run a script with the same engine, the same functions and the same settings. So a query has the
 same id, the same topics and the same state, whichever of the two runs it.
@@ -19,7 +19,7 @@ from penstock.sql.setting_names import KSQL_PREFIX, STREAMS_PREFIX
 
 #: The folder with functions in Python.
 EXTENSIONS = "ksql.extension.dir"
-#: Settings of the HTTP server: who may ask, and how much. They must not reach Spark's workers.
+#: Settings of the HTTP server, such as logins and limits. They must not reach Spark's workers.
 _SERVER_PREFIX = "penstock.server."
 #: ksqlDB's name for the address of the HTTP server.
 LISTENERS = "listeners"
@@ -37,8 +37,8 @@ def new_engine(
     Args:
         given: The settings that the user gave, by name.
         functions: Functions of the program.
-        registry: Where schemas are kept; else as the settings say.
-        extensions: The folder with functions; else the one of ``ksql.extension.dir``.
+        registry: The schema registry; by default, the one that the settings name.
+        extensions: The folder with functions; by default, the one of ``ksql.extension.dir``.
 
     Raises:
         SqlError: a setting is unknown, or a file of functions cannot be loaded.
@@ -53,9 +53,10 @@ def new_engine(
 
 
 def cluster_settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of Kafka, Kafka Streams and Spark, which all queries begin with.
+    """Return the settings of Kafka, Kafka Streams and Spark for all queries.
 
-    Those of Kafka Streams may have ksqlDB's prefix, which wins over the plain name.
+    Names of Kafka Streams may have ksqlDB's prefix. If both are given, the one with the prefix
+    wins.
 
     >>> cluster_settings({"ksql.service.id": "x", "ksql.streams.acks": "all", "linger.ms": 5})
     {'linger.ms': 5, 'acks': 'all'}

@@ -1,4 +1,4 @@
-"""TIMESTAMP columns: which columns can give a record's time, and how their values are read."""
+"""TIMESTAMP columns: which columns can hold a record's time, and how their values are read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from penstock.sql.functions.dates.reading import read
 def check_timestamp(
     timestamp: TimestampColumn | None, schema: Schema, span: Span | None = None
 ) -> None:
-    """Refuses a TIMESTAMP column that does not exist or has no time in it."""
+    """Refuse a TIMESTAMP column that does not exist or whose type cannot hold a time."""
     if timestamp is None:
         return
     column = schema.find(timestamp.name)
@@ -65,7 +65,7 @@ def _check_pattern(pattern: str, span: Span | None) -> None:
 
 
 def timestamp_reader(timestamp: TimestampColumn) -> Callable[[Any], int | None]:
-    """Gives the function from a column's value to milliseconds; None and failures give None."""
+    """Return the function from a column's value to milliseconds; it returns None if that fails."""
     pattern = timestamp.format
     if pattern is None:
         return _number

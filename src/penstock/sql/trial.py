@@ -1,4 +1,4 @@
-"""A script that has been accepted, and what is left to do for it."""
+"""A script that has been accepted, and its work outside of the catalog that remains to do."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from penstock.sql.results import Outgoing, StatementResult
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What a script gives: the catalog after it, results, and work outside of the catalog."""
+    """The outcome of a script: the catalog after it, results, and work outside of the catalog."""
 
     catalog: Catalog
-    #: Each statement's result, and what it wants done to topics.
+    #: Each statement's result, and the records to write and topics to delete for it.
     done: list[tuple[StatementResult, list[Outgoing]]]
-    #: Rows whose schemas the registry must have.
+    #: Rows whose schemas must be registered.
     schemas: list[RowFormat]
 
     @property

@@ -1,4 +1,4 @@
-"""Equality of SQL values where Python needs something hashable."""
+"""Hashable keys for SQL values, which may be lists and dicts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def key_of(value: Any) -> Any:
-    """Gives something hashable that is equal exactly for equal values."""
+    """Return a hashable key; two keys are equal exactly if their values are equal."""
     if isinstance(value, list):
         return tuple(key_of(item) for item in value)
     if isinstance(value, dict):
@@ -15,7 +15,7 @@ def key_of(value: Any) -> Any:
 
 
 def distinct(values: Any) -> list[Any]:
-    """Gives the values without repeats, in the order they first appear."""
+    """Return the values without duplicates, in the order of their first appearance."""
     seen: dict[Any, Any] = {}
     for value in values:
         seen.setdefault(key_of(value), value)

@@ -40,8 +40,8 @@ def test_names_of_ksqldb_and_kafka_are_taken(name: str) -> None:
     [
         ("SET 'comit.interval.ms' = '1';", "unknown-setting", "commit.interval.ms"),
         ("SET 'ksql.streams.nothing' = '1';", "unknown-setting", "'ksql.streams.nothing' is no"),
-        ("SET 'my.own' = '1';", "unknown-setting", "'my.own' is no setting"),
-        ("UNSET 'my.own';", "unknown-setting", "'my.own' is no setting"),
+        ("SET 'my.own' = '1';", "unknown-setting", "'my.own' is not a setting"),
+        ("UNSET 'my.own';", "unknown-setting", "'my.own' is not a setting"),
         ("SET 'processing.guarantee' = 'perhaps';", "bad-setting", "processing.guarantee"),
         ("SET 'ksql.streams.commit.interval.ms' = 'soon';", "bad-setting", "whole number"),
     ],

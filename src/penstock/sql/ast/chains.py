@@ -1,4 +1,4 @@
-"""Chains of AND and OR, which people and programs write with hundreds of links."""
+"""Chains of AND and OR, which may have hundreds of parts."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TypeVar
 from penstock.sql.ast.expressions import And, Expression, Or
 
 T = TypeVar("T")
-#: Longer chains are put together as a tree, which stays within Python's limit of recursion.
+#: Longer chains become a balanced tree, which stays within Python's recursion limit.
 _LONG = 32
 
 
 def fold(parts: Sequence[T], join: Callable[[T, T], T]) -> T:
-    """Join the parts of a chain, from left to right if it is short and else half by half.
+    """Join the parts of a chain: from left to right if it is short, else as a balanced tree.
 
-    AND and OR give the same whichever way. 500 parts from left to right would be a tree of 499
-    levels, and walks over trees call themselves.
+    AND and OR have the same result either way. From left to right, 500 parts would be a tree of 499
+    levels, and the functions that walk a tree are recursive.
     """
     if len(parts) <= _LONG:
         return reduce(join, parts)
@@ -28,8 +28,8 @@ def fold(parts: Sequence[T], join: Callable[[T, T], T]) -> T:
 def chain(node: And | Or) -> list[Expression]:
     """Return the parts of ``a AND b AND c`` from left to right.
 
-    A part on the right that is itself a chain was written in brackets and stays one part; so does
-    half of a long chain.
+    A part on the right that is itself a chain was written in brackets, and stays one part. The
+    halves of a long chain stay one part, too.
     """
     kind = type(node)
     parts: list[Expression] = []

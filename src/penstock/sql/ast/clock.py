@@ -1,4 +1,4 @@
-"""CURRENT_TIMESTAMP and its kin: calls that may be written without brackets."""
+"""CURRENT_TIMESTAMP, CURRENT_DATE and CURRENT_TIME: calls that may be written without brackets."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ CURRENT = frozenset(("CURRENT_TIMESTAMP", "CURRENT_DATE", "CURRENT_TIME"))
 
 
 def current_value(ref: ColumnRef) -> FunctionCall | None:
-    """Return the call that a name without a column stands for, None for any other name."""
+    """Return the call for a name such as CURRENT_DATE; None for any other name."""
     if ref.source is None and ref.name in CURRENT:
         return FunctionCall(ref.name, span=ref.span)
     return None
 
 
 def with_current_values(node: Node) -> Node:
-    """Replace the names in an expression that has no columns at all."""
+    """Replace names such as CURRENT_DATE by calls, in an expression without columns."""
     return rewrite(node, lambda n: current_value(n) if isinstance(n, ColumnRef) else None)
 
 

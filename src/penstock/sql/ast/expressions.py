@@ -65,7 +65,7 @@ class TypedLiteral(Node):
 
 @dataclass(frozen=True, slots=True)
 class IntervalLiteral(Node):
-    """``INTERVAL '5' MINUTES``: what can be added to a date, a time or a timestamp."""
+    """``INTERVAL '5' MINUTES``: can be added to a date, a time or a timestamp."""
 
     count: int
     unit: str

@@ -1,4 +1,4 @@
-"""Queries: what stands behind SELECT, up to LIMIT."""
+"""Queries: everything from SELECT to LIMIT."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class AllFields(Node):
 
 @dataclass(frozen=True, slots=True)
 class SelectColumn(Node):
-    """An expression and the name it gets; without one the planner chooses."""
+    """An expression and its name; without one, the planner chooses a name."""
 
     expression: Expression
     alias: str | None = None
@@ -143,7 +143,7 @@ class OrderItem(Node):
 
 @dataclass(frozen=True, slots=True)
 class CommonTable(Node):
-    """``name AS (query)`` behind WITH."""
+    """``name AS (query)`` after WITH."""
 
     name: str
     query: Query
@@ -151,7 +151,7 @@ class CommonTable(Node):
 
 @dataclass(frozen=True, slots=True)
 class Query(Node):
-    """A SELECT. Without ``emit`` it is a pull query, unless it stands behind CREATE or INSERT."""
+    """A SELECT. Without ``emit`` it is a pull query, unless it is part of CREATE or INSERT."""
 
     items: tuple[SelectItem, ...]
     source: Relation
@@ -166,5 +166,5 @@ class Query(Node):
     offset: int | None = None
     is_distinct: bool = False
     common_tables: tuple[CommonTable, ...] = ()
-    #: The queries behind UNION ALL. ORDER BY, EMIT, LIMIT and OFFSET are those of the whole.
+    #: The queries after UNION ALL. ORDER BY, EMIT, LIMIT and OFFSET apply to the whole query.
     union_all: tuple[Query, ...] = ()

@@ -1,4 +1,4 @@
-"""Walks over trees: every node of one, or the same tree with some nodes replaced."""
+"""Functions that visit all nodes of a tree, or replace some of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ N = TypeVar("N", bound=Node)
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """Yields a node and everything below it, from left to right.
+    """Yield a node and everything below it, from left to right.
 
     >>> from penstock.sql.syntax.parser import parse_expression
     >>> [type(node).__name__ for node in walk(parse_expression("a + 1"))]
@@ -26,7 +26,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def children(node: Node) -> Iterator[Node]:
-    """Yields the nodes directly below a node."""
+    """Yield the nodes directly below a node."""
     for name in _names(node):
         value = getattr(node, name)
         if isinstance(value, Node):
@@ -36,10 +36,10 @@ def children(node: Node) -> Iterator[Node]:
 
 
 def rewrite(node: N, change: Callable[[Node], Node | None]) -> N:
-    """Gives the tree with nodes replaced, from the top down.
+    """Return the tree with some nodes replaced, from the top down.
 
-    Where ``change`` gives a node, that node takes the place of the old one and is not visited;
-    where it gives None, the node stays and its children are visited. Unchanged parts are shared.
+    If ``change`` returns a node, that node replaces the old one and is not visited. If it returns
+    None, the node stays and its children are visited. Unchanged parts are shared.
     """
     return cast(N, _rewritten(node, change))
 

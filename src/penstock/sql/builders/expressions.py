@@ -288,14 +288,14 @@ def string(span: Span | None, token: Token) -> ast.StringLiteral:
 @builds("integer")
 def integer(span: Span | None, token: Token) -> ast.IntegerLiteral:
     # More digits than any long has are refused before Python reads them: that takes quadratic time.
-    # One more than the largest long may still get a minus: ``refuse_too_large`` asks for it.
+    # One more than the largest long is allowed after a minus: ``refuse_too_large`` checks that.
     if len(token.lstrip("0")) > 19 or int(token) > _MAX_LONG + 1:
         raise _too_large(token, span)
     return ast.IntegerLiteral(int(token), span=span)
 
 
 def refuse_too_large(tree: Node) -> None:
-    """Refuse the number that only fits 64 bits with a minus before it."""
+    """Refuse the number that fits 64 bits only with a minus before it."""
     for node in walk(tree):
         if isinstance(node, ast.IntegerLiteral) and node.value > _MAX_LONG:
             raise _too_large(str(node.value), node.span)

@@ -18,7 +18,7 @@ BUILDERS: dict[str, Builder] = {}
 
 
 def builds(*rules: str) -> Callable[[Builder], Builder]:
-    """Registers a function as the builder of these grammar rules."""
+    """Register a function as the builder of these grammar rules."""
 
     def register(builder: Builder) -> Builder:
         BUILDERS.update(dict.fromkeys(rules, builder))
@@ -34,9 +34,10 @@ _CHAINS = frozenset(("or_", "and_"))
 
 
 def build(tree: Any) -> Any:
-    """Builds the node of a parse tree; tokens stay, missing parts stay None.
+    """Build the node of a parse tree; tokens stay, missing parts stay None.
 
-    Works from the leaves up in a loop, so that depth is an error of ours and not Python's.
+    Works from the leaves up in a loop, so that a tree that is too deep raises a ParseError, not
+    Python's RecursionError.
     """
     if not isinstance(tree, Tree):
         return tree

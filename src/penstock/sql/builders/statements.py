@@ -122,7 +122,7 @@ def returned_value(_: Span | None, type_: TypeNode) -> tuple[TypeNode, bool]:
 
 @builds("returned_rows")
 def returned_rows(span: Span | None, *fields: FieldType) -> tuple[TypeNode, bool]:
-    """A table of one column has its values; rows of more columns are structs."""
+    """Return the type of the rows: the type of a single column, or a struct of several."""
     return (fields[0].type if len(fields) == 1 else StructOf(fields, span=span)), True
 
 
@@ -276,7 +276,7 @@ def assert_source(
 
 @builds("topic_name")
 def topic_name(_: Span | None, token: Token) -> str:
-    """Keep the case: Kafka tells ``Orders`` from ``ORDERS``."""
+    """Return a topic name in the case as written: Kafka distinguishes ``Orders`` and ``ORDERS``."""
     return str(token.value)
 
 

@@ -1,4 +1,4 @@
-"""What statements have made so far: streams, tables, types, queries, and session settings."""
+"""The catalog: streams, tables, types, queries and session settings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ QueryState = Literal["RUNNING", "PAUSED"]
 class FormatSpec:
     """A format by name with its properties, and whether a single column is wrapped.
 
-    ``wrap`` None means that nobody said so and the format's own way is taken.
+    If ``wrap`` is None, the statement does not say it, and the format's default applies.
     """
 
     name: str
@@ -44,7 +44,7 @@ class WindowSpec:
 
 @dataclass(frozen=True, slots=True)
 class TimestampColumn:
-    """The column that gives a record's time, and the format of its text if it is text."""
+    """The column that holds a record's time, and the pattern of its text if it is text."""
 
     name: str
     format: str | None = None
@@ -52,7 +52,7 @@ class TimestampColumn:
 
 @dataclass(frozen=True, slots=True)
 class TopicSettings:
-    """What a topic is made with, if it has to be made; None leaves it to others."""
+    """The settings of a topic, if it has to be created; None means the default."""
 
     partitions: int | None = None
     replicas: int | None = None
@@ -60,7 +60,7 @@ class TopicSettings:
 
 
 def is_compacted(kind: str, window: WindowSpec | None) -> bool:
-    """Whether the topic of a stream or table need only keep the last record of each key."""
+    """Return whether the topic of a stream or table needs only the last record of each key."""
     return kind == "TABLE" and window is None
 
 
@@ -79,7 +79,7 @@ class DataSource:
     is_source: bool = False
     topic_settings: TopicSettings = TopicSettings()
     sql: str = ""
-    #: For how long a row of a table counts, None for ever.
+    #: The time to live of a table's rows; None if they do not expire.
     ttl_ms: int | None = None
 
     @property
@@ -95,8 +95,8 @@ class DataSource:
 class PersistentQuery:
     """A query that runs until it is terminated: what it reads, where it writes, how it runs.
 
-    ``topology`` is built once, when the query is created. So the query means what it meant then,
-    whatever happens to settings, types and functions afterwards.
+    ``topology`` is built once, when the query is created. So later changes of settings, types and
+    functions do not change the query.
     """
 
     id: str
@@ -110,25 +110,25 @@ class PersistentQuery:
 
 @dataclass(slots=True)
 class Catalog:
-    """Everything that names can stand for. A copy is cheap: a script works on one.
+    """Everything that a statement can refer to by name. A copy is cheap: each script works on one.
 
-    A statement that is refused half-way leaves the copy behind, so that nothing of it remains.
+    If a statement is refused, the copy is discarded, so no part of the script takes effect.
     """
 
     sources: dict[str, DataSource] = field(default_factory=dict)
     types: dict[str, SqlType] = field(default_factory=dict)
     queries: dict[str, PersistentQuery] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
-    #: What SET says, for the session.
+    #: Settings of SET, for this session.
     properties: dict[str, str] = field(default_factory=dict)
-    #: What ALTER SYSTEM says, for all sessions and for all queries, also those that run.
+    #: Settings of ALTER SYSTEM, for all sessions and all queries, running ones included.
     system: dict[str, str] = field(default_factory=dict)
     topics: dict[str, int] = field(default_factory=dict)
-    #: The ids of paused queries. Some may come back only with the next script.
+    #: The ids of paused queries. A query may be created again only by a later script.
     paused: set[str] = field(default_factory=set)
-    #: What CREATE FUNCTION made.
+    #: The functions of CREATE FUNCTION.
     functions: dict[str, UserFunction] = field(default_factory=dict)
-    #: Ids of queries that were terminated or dropped; whoever runs them deletes their state.
+    #: Ids of queries that were terminated or dropped; the runtime deletes their state.
     ended: list[str] = field(default_factory=list)
     default_partitions: int = 1
 
@@ -148,7 +148,7 @@ class Catalog:
         )
 
     def source(self, name: str, span: Span | None = None) -> DataSource:
-        """Gives a stream or table by name; an unknown one is an AnalysisError."""
+        """Return a stream or table by name; raise an AnalysisError if it does not exist."""
         found = self.sources.get(name)
         if found is None:
             raise AnalysisError(
@@ -165,13 +165,13 @@ class Catalog:
         self.queries[query.id] = replace(query, state=state)
 
     def learn_paused(self, query_ids: Iterable[str]) -> None:
-        """Pause these queries, those that are there and those that will be."""
+        """Pause the queries with these ids, also those that are created later."""
         self.paused.update(query_ids)
         for query in list(self.queries.values()):
             self.add_query(query)
 
     def end_query(self, query_id: str) -> None:
-        """Remove a query for good: one of the same id that comes later starts without its state."""
+        """Remove a query with its state: a later query of the same id starts empty."""
         del self.queries[query_id]
         self.paused.discard(query_id)
         self.ended.append(query_id)

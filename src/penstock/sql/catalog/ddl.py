@@ -1,4 +1,4 @@
-"""Statements that change the catalog and run nothing: CREATE, ALTER, DROP of sources and types."""
+"""CREATE STREAM and CREATE TABLE over a topic. ALTER, DROP and types: ``catalog.ddl_changes``."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from penstock.sql.timestamps import check_timestamp
 
 @dataclass(frozen=True, slots=True)
 class Definitions:
-    """Changes one catalog; the settings decide what WITH does not say."""
+    """Adds streams and tables to one catalog; settings replace properties that WITH leaves out."""
 
     catalog: Catalog
     settings: Mapping[str, str]
     registry: SchemaRegistry | None = None
 
     def create_source(self, statement: CreateSource, sql: str) -> DataSource | None:
-        """Adds a stream or table over a topic; None when IF NOT EXISTS finds one."""
+        """Add a stream or table over a topic; return None if IF NOT EXISTS finds one."""
         if self.exists(statement):
             return None
         if statement.or_replace and statement.is_source:
@@ -87,7 +87,7 @@ class Definitions:
         return source
 
     def exists(self, statement: CreateSource | CreateAsSelect) -> bool:
-        """Tells whether IF NOT EXISTS has nothing to do; refuses a name that is taken."""
+        """Return whether IF NOT EXISTS finds the source; refuse a name that is taken."""
         found = self.catalog.sources.get(statement.name)
         if found is None:
             return False
@@ -159,7 +159,7 @@ class Definitions:
     def _complete(
         self, source: DataSource, wrap: bool | None, statement: CreateSource
     ) -> DataSource:
-        """Checks everything that needs all columns."""
+        """Infer missing columns, then run the checks that need all columns."""
         schema = source.schema
         if not schema.columns:
             raise AnalysisError(

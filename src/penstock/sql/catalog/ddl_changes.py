@@ -14,12 +14,12 @@ from penstock.sql.planner.sink import validate_formats
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Changes what a catalog has already."""
+    """Changes streams, tables and types that a catalog already has."""
 
     catalog: Catalog
 
     def drop(self, statement: DropSource) -> DataSource | None:
-        """Removes a stream or table that no query reads; queries that fill it must have ended."""
+        """Remove a stream or table that no query reads or writes any more."""
         found = self.catalog.sources.get(statement.name)
         if found is None:
             if statement.if_exists:
@@ -70,7 +70,7 @@ class Changes:
             )
 
     def alter(self, statement: AlterSource) -> DataSource:
-        """Adds columns at the end of a stream or table that no query made."""
+        """Add columns at the end of a stream or table that no query made."""
         source = self.catalog.source(statement.name, statement.span)
         reason = None
         if source.kind != statement.kind:
@@ -105,7 +105,7 @@ class Changes:
         return altered
 
     def create_type(self, statement: CreateType) -> bool:
-        """Adds a custom type; False when IF NOT EXISTS finds one."""
+        """Add a custom type; return False if IF NOT EXISTS finds one."""
         if statement.name in self.catalog.types:
             if statement.if_not_exists:
                 return False

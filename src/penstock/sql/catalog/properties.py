@@ -1,4 +1,4 @@
-"""WITH (...): which properties a statement takes, and their checked values."""
+"""WITH (...): the properties that a statement accepts, and their checked values."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ASSERT_TOPIC_PROPERTIES = ("PARTITIONS", "REPLICAS")
 
 @dataclass(frozen=True, slots=True)
 class WithProperties:
-    """The properties of one statement by upper-case name, each with its place in the text."""
+    """The properties of one statement by upper-case name, each with its span in the text."""
 
     values: dict[str, str | int | bool]
     spans: dict[str, Span | None]
@@ -58,7 +58,7 @@ class WithProperties:
         return None if value is None else str(value)
 
     def name(self, name: str) -> str | None:
-        """Gives a column's name: upper case unless it stands in backquotes."""
+        """Return a column's name: in upper case unless it is in backquotes."""
         text = self.text(name)
         if text is None:
             return None
@@ -88,7 +88,7 @@ class WithProperties:
         return value
 
     def topic(self, *, is_compacted: bool) -> TopicSettings:
-        """Gives what a topic is made with. A compacted one keeps the last record of each key."""
+        """Return the settings of a topic. A compacted one keeps the last record of each key."""
         if "CLEANUP_POLICY" in self.values:
             raise self.bad(
                 "CLEANUP_POLICY",
@@ -122,7 +122,7 @@ class WithProperties:
         return AnalysisError("bad-property", message, fix, span=self.spans.get(name))
 
     def format(self, side: str) -> str | None:
-        """Gives KEY_FORMAT or VALUE_FORMAT, for which FORMAT stands, too."""
+        """Return KEY_FORMAT or VALUE_FORMAT; FORMAT sets both."""
         own, both = self.text(f"{side}_FORMAT"), self.text("FORMAT")
         if own is not None and both is not None:
             raise self.bad(
@@ -164,7 +164,7 @@ class WithProperties:
         return WindowSpec(cast(WindowKind, kind), self._duration("WINDOW_SIZE", size))
 
     def ttl_ms(self) -> int | None:
-        """Return for how long a row counts, None for ever."""
+        """Return the time to live of rows; None if they do not expire."""
         text = self.text("ROW_TTL")
         if text is None:
             return None
@@ -174,7 +174,7 @@ class WithProperties:
         return ttl_ms
 
     def table_ttl_ms(self, kind: str) -> int | None:
-        """Return how long the rows of a declared table count."""
+        """Return the time to live of the rows of a declared table."""
         ttl_ms = self.ttl_ms()
         if ttl_ms is None:
             return None
@@ -193,11 +193,11 @@ class WithProperties:
             units[unit] = units[unit.removesuffix("S")] = ms
         if len(parts) == 2 and parts[0].isdigit() and parts[1] in units:
             return int(parts[0]) * units[parts[1]]
-        raise self.bad(name, f"{name} {text!r} is no duration", fix="write it as '10 SECONDS'")
+        raise self.bad(name, f"{name} {text!r} is not a duration", fix="write it as '10 SECONDS'")
 
 
 def read_properties(properties: Iterable[Property], allowed: Iterable[str]) -> WithProperties:
-    """Checks names and turns literals into values; an unknown name is an AnalysisError."""
+    """Check names and convert literals to values; raise an AnalysisError for an unknown name."""
     known = tuple(allowed)
     values: dict[str, str | int | bool] = {}
     spans: dict[str, Span | None] = {}

@@ -67,7 +67,7 @@ class Schema:
         return next((column for column in self.columns if column.name == name), None)
 
     def describe(self, *, is_table: bool = False) -> str:
-        """Writes the columns as CREATE does, key columns first."""
+        """Return the columns as CREATE writes them, key columns first."""
         ordered = (*self.key, *(c for c in self.columns if c.namespace != "KEY"))
         return ", ".join(_described(column, is_table) for column in ordered)
 

@@ -1,4 +1,4 @@
-"""Columns that a statement leaves to the schema registry, and schemas it gives to it."""
+"""Columns that a statement reads from the schema registry, and schemas that it registers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _AVRO_NAMESPACE = "io.confluent.ksql.avro_schemas"
 
 
 def with_inferred_columns(source: DataSource, registry: SchemaRegistry | None) -> DataSource:
-    """Return the source with the columns of key and value that it left to the registry."""
+    """Return the source with the key and value columns that the schema registry has for it."""
     schema = source.schema
     key: tuple[SourceColumn, ...] = schema.key
     value: tuple[SourceColumn, ...] = schema.value
@@ -102,7 +102,7 @@ def checked_rows(source: DataSource, registry: SchemaRegistry) -> list[RowFormat
 
 
 def is_registered(row: RowFormat) -> bool:
-    """Tell whether the registry has a schema for the topic already."""
+    """Return whether the registry has a schema for the topic already."""
     subject = subject_of(row.topic, is_key=row.is_key)
     return row.required_registry().latest(subject) is not None
 
@@ -110,7 +110,8 @@ def is_registered(row: RowFormat) -> bool:
 def internal_rows(topology: Topology) -> list[RowFormat]:
     """Return the rows of keys inside a query whose schemas the registry must have.
 
-    They are registered before the query runs: its workers would each give them ids of their own.
+    They are registered before the query runs: otherwise each worker could register one with another
+    id.
     """
     graph = topology.graph
     serdes = [node.key_serde for node in graph.nodes.values() if isinstance(node, Sink)]

@@ -1,4 +1,4 @@
-"""Types as a statement writes them, to the types of ``penstock.model.sql.types``."""
+"""From types as a statement writes them to the types of ``penstock.model.sql.types``."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _NO_TYPES: Mapping[str, SqlType] = {}
 
 
 def resolve(node: TypeNode, custom: Mapping[str, SqlType] = _NO_TYPES) -> SqlType:
-    """Gives the type that a written type stands for; ``custom`` has the types of CREATE TYPE."""
+    """Return the SQL type of a written type; ``custom`` has the types of CREATE TYPE."""
     match node:
         case ArrayOf(element):
             return ArrayType(resolve(element, custom))

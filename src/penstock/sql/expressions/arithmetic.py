@@ -61,7 +61,7 @@ def _concatenation(node: ast.Binary, left: Compiled, right: Compiled) -> Compile
 
 
 def _joined(left: Evaluate, right: Evaluate) -> Evaluate:
-    """Joins two texts with ``+``, which is Java's: it writes a NULL as the word null."""
+    """Join two texts with ``+``, which is Java's: it writes a NULL as the word null."""
 
     def evaluate(row: Row) -> str:
         a, b = left(row), right(row)
@@ -118,7 +118,7 @@ def _negation(type_: SqlType) -> Callable[[Any], Any]:
 
 
 def converted(compiled: Compiled, target: SqlType) -> Evaluate:
-    """Gives the evaluation with its value converted to another type."""
+    """Return the evaluation with its value converted to another type."""
     evaluate = compiled.evaluate
     if compiled.type is None or compiled.type == target:
         return evaluate
@@ -127,7 +127,7 @@ def converted(compiled: Compiled, target: SqlType) -> Evaluate:
 
 
 def lifted(operation: Operation, left: Evaluate, right: Evaluate) -> Evaluate:
-    """Applies an operation to two values; NULL when either is NULL."""
+    """Apply an operation to two values; NULL when either is NULL."""
 
     def evaluate(row: Row) -> Any:
         a = left(row)
@@ -140,7 +140,7 @@ def lifted(operation: Operation, left: Evaluate, right: Evaluate) -> Evaluate:
 
 
 def strict(operation: Operation, left: Evaluate, right: Evaluate) -> Evaluate:
-    """Applies an operation to two values; a NULL is an error.
+    """Apply an operation to two values; a NULL is an error.
 
     That is how arithmetic in a lambda behaves in ksqlDB: one NULL makes the whole call NULL.
     """

@@ -38,7 +38,7 @@ def coerce_list(
     what: str,
     hint: SqlType | None = None,
 ) -> tuple[SqlType | None, list[Evaluate]]:
-    """Compiles all members to one type; that type is None when all are NULL.
+    """Compile all members to one type; that type is None when all are NULL.
 
     The first member that is not NULL says what kind of type it is: text literals are read as that
     type, and where the kind is STRING other literals are written as text.

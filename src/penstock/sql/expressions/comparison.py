@@ -51,7 +51,7 @@ def compile_comparison(node: ast.Comparison, scope: Scope, compile_node: Any) ->
 
 
 def compare(node: ast.Comparison, left: Compiled, right: Compiled) -> Compiled:
-    """Compares two sides that are compiled already."""
+    """Compare two sides that are compiled already."""
     a, b = comparable(
         node,
         node.operator,
@@ -95,7 +95,7 @@ def _as_time(
 def comparable(
     node: ast.Expression, operator_: str, left: Compiled, right: Compiled
 ) -> tuple[Evaluate, Evaluate]:
-    """Gives both sides converted to the type they are compared in."""
+    """Return both sides converted to the type they are compared in."""
     target = _comparison_type(operator_, left.type, right.type)
     if target is None:
         sides = f"{left.type or 'NULL'} and {right.type or 'NULL'}"

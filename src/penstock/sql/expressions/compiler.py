@@ -25,7 +25,7 @@ from penstock.sql.syntax.format_expression import format_expression
 
 
 def compile_expression(node: ast.Expression, scope: Scope) -> Compiled:
-    """Resolves, checks and compiles an expression over the columns of ``scope``.
+    """Resolve, check and compile an expression over the columns of ``scope``.
 
     The result gives None and logs where evaluation fails, as ksqlDB does.
 
@@ -42,7 +42,7 @@ def compile_expression(node: ast.Expression, scope: Scope) -> Compiled:
 
 
 def compile_condition(node: ast.Expression, scope: Scope, clause: str = "WHERE") -> Compiled:
-    """Compiles a condition of WHERE, HAVING or ON; NULL and failures count as false."""
+    """Compile a condition of WHERE, HAVING or ON; NULL and failures count as false."""
     compiled = compile_expression(node, scope)
     if compiled.type != BOOLEAN:
         raise SqlTypeError(
@@ -55,7 +55,7 @@ def compile_condition(node: ast.Expression, scope: Scope, clause: str = "WHERE")
 
 
 def guarded(node: ast.Expression, compiled: Compiled, scope: Scope) -> Compiled:
-    """Wraps an evaluation so that an error is logged and the value is NULL."""
+    """Wrap an evaluation so that an error is logged and the value is NULL."""
     evaluate, log = compiled.evaluate, scope.log
     text: list[str] = []
 
@@ -73,7 +73,7 @@ def guarded(node: ast.Expression, compiled: Compiled, scope: Scope) -> Compiled:
 
 
 def compile_node(node: ast.Expression, scope: Scope, hint: SqlType | None = None) -> Compiled:
-    """Compiles without the guard; ``hint`` is the type wanted from a constructor's literals."""
+    """Compile without the guard; ``hint`` is the type wanted from a constructor's literals."""
     if isinstance(node, ast.ColumnRef):
         index, type_ = scope.find(node)
         return Compiled(type_, itemgetter(index))

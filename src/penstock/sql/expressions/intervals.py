@@ -18,12 +18,12 @@ _UNITS: dict[SqlType, tuple[str, ...]] = {
 
 
 def has_interval(node: ast.Binary) -> bool:
-    """Tells whether one side of an operator is an INTERVAL."""
+    """Return whether one side of an operator is an INTERVAL."""
     return isinstance(node.left, ast.IntervalLiteral) or isinstance(node.right, ast.IntervalLiteral)
 
 
 def compile_interval_sum(node: ast.Binary, scope: Scope, compile_node: Any) -> Compiled:
-    """Compiles ``moment + INTERVAL`` as a call of the function that does the same.
+    """Compile ``moment + INTERVAL`` as a call of the function that does the same.
 
     before: S.AT - INTERVAL '5' MINUTES
     after:  TIMESTAMPSUB(MINUTES, 5, S.AT)
@@ -53,7 +53,7 @@ def compile_interval_sum(node: ast.Binary, scope: Scope, compile_node: Any) -> C
 
 
 def refuse_interval(node: ast.IntervalLiteral, _: Scope, __: Any = None) -> Compiled:
-    """Refuses an INTERVAL that stands alone: no column can hold one."""
+    """Refuse an INTERVAL that stands alone: no column can hold one."""
     raise SqlTypeError(
         "misplaced-interval",
         f"{format_expression(node)} cannot stand alone: it is not a value of any column's type",

@@ -15,7 +15,7 @@ Kernel = Callable[..., Any]
 
 
 def _known(kernel: Kernel) -> Kernel:
-    """Makes a comparison with NULL false instead of unknown."""
+    """Make a comparison with NULL false instead of unknown."""
     return lambda left, right: pc.fill_null(kernel(left, right), False)
 
 

@@ -36,7 +36,7 @@ def compile_literal(node: ast.Literals, _: Scope, __: Any = None) -> Compiled:
 
 
 def literal_value(node: ast.Literals) -> tuple[SqlType | None, Any]:
-    """Gives the type and the value of a literal; NULL has no type."""
+    """Return the type and the value of a literal; NULL has no type."""
     match node:
         case ast.NullLiteral():
             return None, None
@@ -55,7 +55,7 @@ def literal_value(node: ast.Literals) -> tuple[SqlType | None, Any]:
 
 
 def decimal_type(value: Decimal) -> DecimalType:
-    """Gives the smallest DECIMAL that holds a number: ``0.05`` is DECIMAL(3, 2), as in Java.
+    """Return the smallest DECIMAL that holds a number: ``0.05`` is DECIMAL(3, 2), as in Java.
 
     >>> str(decimal_type(Decimal("1.20")))
     'DECIMAL(3, 2)'

@@ -38,7 +38,7 @@ class Compiled:
 
 
 def _no_log(_: str, __: Exception, ___: Row) -> None:
-    """Forgets an error."""
+    """Forget an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Scope:
         return replace(self, lambda_columns=self.lambda_columns + columns)
 
     def find(self, ref: ColumnRef) -> tuple[int, SqlType]:
-        """Gives a column's place in the row and its type."""
+        """Return a column's place in the row and its type."""
         width = len(self.columns)
         for i in range(len(self.lambda_columns) - 1, -1, -1):
             if ref.source is None and self.lambda_columns[i].name == ref.name:

@@ -26,7 +26,7 @@ from penstock.topology.java_order import string_hash
 
 
 def ordered_keys(mapping: dict[Any, Any]) -> list[Any]:
-    """Gives the keys in the order that a Java ``HashMap`` has them, which results can show."""
+    """Return the keys in the order that a Java ``HashMap`` has them, which results can show."""
     if not all(isinstance(key, str) for key in mapping):
         return list(mapping)
     capacity = 1
@@ -46,69 +46,69 @@ _TWO_ARRAYS = "ARRAY<A>, ARRAY<A> -> ARRAY<A>"
 
 @scalar("ARRAY_LENGTH", "ARRAY<A> -> INTEGER")
 def array_length(array: list[Any]) -> int:
-    """Counts the elements of an array."""
+    """Count the elements of an array."""
     return len(array)
 
 
 @scalar("ARRAY_CONTAINS", "ARRAY<A>, A -> BOOLEAN", takes_null=True)
 def array_contains(array: list[Any] | None, wanted: Any) -> bool | None:
-    """Tells whether an array has an element."""
+    """Return whether an array has an element."""
     return False if array is None else wanted in array
 
 
 @scalar("ARRAY_DISTINCT", "ARRAY<A> -> ARRAY<A>")
 def array_distinct(array: list[Any]) -> list[Any]:
-    """Gives every element once, in the order of first appearance."""
+    """Return every element once, in the order of first appearance."""
     return distinct(array)
 
 
 @scalar("ARRAY_EXCEPT", _TWO_ARRAYS)
 def array_except(left: list[Any], right: list[Any]) -> list[Any]:
-    """Gives the distinct elements of the first array that are not in the second."""
+    """Return the distinct elements of the first array that are not in the second."""
     without = {key_of(value) for value in right}
     return [value for value in distinct(left) if key_of(value) not in without]
 
 
 @scalar("ARRAY_INTERSECT", _TWO_ARRAYS)
 def array_intersect(left: list[Any], right: list[Any]) -> list[Any]:
-    """Gives the distinct elements that both arrays have, in the order of the first."""
+    """Return the distinct elements that both arrays have, in the order of the first."""
     shared = {key_of(value) for value in right}
     return [value for value in distinct(left) if key_of(value) in shared]
 
 
 @scalar("ARRAY_UNION", _TWO_ARRAYS)
 def array_union(left: list[Any], right: list[Any]) -> list[Any]:
-    """Gives the distinct elements of both arrays."""
+    """Return the distinct elements of both arrays."""
     return distinct([*left, *right])
 
 
 @scalar("ARRAY_CONCAT", _TWO_ARRAYS, takes_null=True)
 def array_concat(left: list[Any] | None, right: list[Any] | None) -> list[Any] | None:
-    """Gives all elements of both arrays; NULL counts as empty unless both are NULL."""
+    """Return all elements of both arrays; NULL counts as empty unless both are NULL."""
     return None if left is None and right is None else [*(left or ()), *(right or ())]
 
 
 @scalar("ARRAY_REMOVE", "ARRAY<A>, A -> ARRAY<A>", takes_null=True)
 def array_remove(array: list[Any] | None, unwanted: Any) -> list[Any] | None:
-    """Gives an array without the elements that equal a value."""
+    """Return an array without the elements that equal a value."""
     return None if array is None else [value for value in array if value != unwanted]
 
 
 @scalar("ARRAY_MAX", "ARRAY<A> -> A")
 def array_max(array: list[Any]) -> Any:
-    """Gives the largest element that is not NULL."""
+    """Return the largest element that is not NULL."""
     return max((value for value in array if value is not None), default=None)
 
 
 @scalar("ARRAY_MIN", "ARRAY<A> -> A")
 def array_min(array: list[Any]) -> Any:
-    """Gives the smallest element that is not NULL."""
+    """Return the smallest element that is not NULL."""
     return min((value for value in array if value is not None), default=None)
 
 
 @scalar("ARRAY_SORT", "ARRAY<A> -> ARRAY<A>")
 def array_sort(array: list[Any]) -> list[Any]:
-    """Sorts an array, NULLs last; 'DESC' turns the order of the others around."""
+    """Sort an array, NULLs last; 'DESC' turns the order of the others around."""
     return array_sort_by(array, "ASC") or []
 
 
@@ -122,7 +122,7 @@ def array_sort_by(array: list[Any] | None, direction: str | None) -> list[Any] |
 
 
 def _joinable(types: Sequence[Any]) -> Any:
-    """Joins the elements of an array into a text, with a comma or another delimiter."""
+    """Join the elements of an array into a text, with a comma or another delimiter."""
     element = types[0].element if isinstance(types[0], ArrayType) else None
     is_plain = isinstance(element, DecimalType) or element in _JOINED
     write = (texter(element) if element and is_plain else None) or _not_joined
@@ -152,7 +152,7 @@ scalar(
 
 @scalar("SLICE", "ARRAY<A>, INTEGER, INTEGER -> ARRAY<A>", takes_null=True)
 def slice_(array: list[Any] | None, first: int | None, last: int | None) -> list[Any] | None:
-    """Gives the elements from one position to another, both included and counted from 1."""
+    """Return the elements from one position to another, both included and counted from 1."""
     if array is None:
         return None
     start = 0 if first is None else first - 1
@@ -162,26 +162,26 @@ def slice_(array: list[Any] | None, first: int | None, last: int | None) -> list
 
 @scalar("AS_MAP", "ARRAY<STRING>, ARRAY<A> -> MAP<STRING, A>")
 def as_map(keys: list[Any], values: list[Any]) -> dict[Any, Any]:
-    """Makes a map of an array of keys and one of values; a key without a value has NULL."""
+    """Make a map of an array of keys and one of values; a key without a value has NULL."""
     missing = [None] * (len(keys) - len(values))
     return dict(zip(keys, [*values, *missing], strict=False))
 
 
 @scalar("MAP_KEYS", "MAP<STRING, A> -> ARRAY<STRING>")
 def map_keys(mapping: dict[Any, Any]) -> list[Any]:
-    """Gives the keys of a map."""
+    """Return the keys of a map."""
     return ordered_keys(mapping)
 
 
 @scalar("MAP_VALUES", "MAP<STRING, A> -> ARRAY<A>")
 def map_values(mapping: dict[Any, Any]) -> list[Any]:
-    """Gives the values of a map."""
+    """Return the values of a map."""
     return [mapping[key] for key in ordered_keys(mapping)]
 
 
 @scalar("MAP_UNION", "MAP<STRING, A>, MAP<STRING, A> -> MAP<STRING, A>", takes_null=True)
 def map_union(left: dict[Any, Any] | None, right: dict[Any, Any] | None) -> dict[Any, Any] | None:
-    """Gives the entries of both maps; the second wins where both have a key."""
+    """Return the entries of both maps; the second wins where both have a key."""
     return None if left is None and right is None else {**(left or {}), **(right or {})}
 
 
@@ -192,14 +192,14 @@ def _entry_type(types: Sequence[Any]) -> SqlType:
 
 @scalar("ENTRIES", "MAP<STRING, A>, BOOLEAN -> ARRAY<A>", returns=_entry_type)
 def entries(mapping: dict[Any, Any], is_sorted: bool) -> list[dict[str, Any]]:
-    """Gives the entries of a map as structs with fields K and V, sorted by key if wanted."""
+    """Return the entries of a map as structs with fields K and V, sorted by key if wanted."""
     keys = sorted(mapping) if is_sorted else ordered_keys(mapping)
     return [{"K": key, "V": mapping[key]} for key in keys]
 
 
 @scalar("TRANSFORM", "ARRAY<A>, (A) => B -> ARRAY<B>")
 def transform(array: list[Any], change: Any) -> list[Any]:
-    """Applies a lambda to every element, or two to every key and value."""
+    """Apply a lambda to every element, or two to every key and value."""
     return [change(value) for value in array]
 
 
@@ -216,7 +216,7 @@ def transform_map(mapping: dict[Any, Any], key: Any, value: Any) -> dict[Any, An
 
 @scalar("FILTER", "ARRAY<A>, (A) => BOOLEAN -> ARRAY<A>")
 def filter_(array: list[Any], keep: Any) -> list[Any]:
-    """Keeps the elements or entries for which a lambda is true."""
+    """Keep the elements or entries for which a lambda is true."""
     return [value for value in array if keep(value) is True]
 
 
@@ -227,7 +227,7 @@ def filter_map(mapping: dict[Any, Any], keep: Any) -> dict[Any, Any]:
 
 @scalar("REDUCE", "ARRAY<A>, B, (B, A) => B -> B", takes_null=True)
 def reduce_(array: list[Any] | None, start: Any, step: Any) -> Any:
-    """Folds all elements or entries into one value, from a start value on."""
+    """Fold all elements or entries into one value, from a start value on."""
     if start is None or array is None:
         return start
     for value in array:

@@ -16,7 +16,7 @@ _ENCODINGS = "'hex', 'utf8', 'ascii' or 'base64'"
 
 
 def _decode(text: str, encoding: str) -> bytes:
-    """Reads the bytes that a text stands for."""
+    """Read the bytes that a text stands for."""
     match encoding.lower():
         case "hex":
             return binascii.unhexlify(text)
@@ -37,7 +37,7 @@ def _read_base64(text: str) -> bytes:
 
 
 def _encode(data: bytes, encoding: str) -> str:
-    """Writes bytes as text."""
+    """Write bytes as text."""
     match encoding.lower():
         case "hex":
             return data.hex()
@@ -52,7 +52,7 @@ def _encode(data: bytes, encoding: str) -> str:
 
 
 def _hex_digits(text: str) -> str:
-    """Takes the marks of a hexadecimal literal off: both 0x41 and X'41' are such."""
+    """Take the marks of a hexadecimal literal off: both 0x41 and X'41' are such."""
     if text.startswith("0x"):
         return f"{'0' * (len(text) % 2)}{text[2:]}"
     is_literal = text[:2].upper() == "X'" and text.endswith("'") and len(text) > 2
@@ -61,7 +61,7 @@ def _hex_digits(text: str) -> str:
 
 @scalar("ENCODE", "STRING, STRING, STRING -> STRING")
 def encode(text: str, source: str, target: str) -> str:
-    """Writes a text, read in one encoding, in another one."""
+    """Write a text, read in one encoding, in another one."""
     if source.lower() == target.lower():
         raise FunctionError("bad-argument", f"ENCODE from {source!r} to itself does nothing")
     if source.lower() == "hex":
@@ -71,13 +71,13 @@ def encode(text: str, source: str, target: str) -> str:
 
 @scalar("TO_BYTES", "STRING, STRING -> BYTES")
 def to_bytes(text: str, encoding: str) -> bytes:
-    """Gives the bytes of a text in an encoding; hexadecimal digits may be of either case."""
+    """Return the bytes of a text in an encoding; hexadecimal digits may be of either case."""
     return _decode(text, encoding)
 
 
 @scalar("FROM_BYTES", "BYTES, STRING -> STRING")
 def from_bytes(data: bytes, encoding: str) -> str:
-    """Gives the text of bytes in an encoding."""
+    """Return the text of bytes in an encoding."""
     text = _encode(data, encoding)
     if encoding.lower() == "base64":
         # Written as in mails, in lines.
@@ -87,13 +87,13 @@ def from_bytes(data: bytes, encoding: str) -> str:
 
 @scalar("MD5", "STRING -> STRING")
 def md5(text: str) -> str:
-    """Gives the MD5 hash of a text as hexadecimal digits."""
+    """Return the MD5 hash of a text as hexadecimal digits."""
     return hashlib.md5(text.encode("utf-8"), usedforsecurity=False).hexdigest()
 
 
 @scalar("UUID", "-> STRING")
 def uuid_() -> str:
-    """Gives a random identifier, or the identifier in 16 bytes."""
+    """Return a random identifier, or the identifier in 16 bytes."""
     return str(uuid.uuid4())
 
 

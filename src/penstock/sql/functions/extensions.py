@@ -14,7 +14,7 @@ from penstock.sql.functions.user import UserFunction
 
 
 def load_extensions(folder: Path, registry: FunctionRegistry) -> list[str]:
-    """Adds the functions of every file in a folder, in order of names, and gives their names.
+    """Add the functions of every file in a folder, in order of names, and return their names.
 
     Raises:
         AnalysisError: a file cannot be run; the functions of files before it are there.

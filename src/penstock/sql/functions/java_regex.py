@@ -54,7 +54,7 @@ _GROUP = re.compile(r"\(\?<(?=[A-Za-z])")
 
 @lru_cache(maxsize=512)
 def java_pattern(pattern: str) -> re.Pattern[str]:
-    """Compiles a Java regular expression; re.error where it is none."""
+    """Compile a Java regular expression; re.error where it is none."""
     return re.compile(_Translation(pattern).whole(), re.ASCII)
 
 
@@ -159,7 +159,7 @@ class _Translation:
 
 
 def _one_character(sides: list[list[str]], *, is_negated: bool) -> str:
-    """Spells what matches one character that is in all sides; each is a union of its parts."""
+    """Spell what matches one character that is in all sides; each is a union of its parts."""
     simple = len(sides) == 1 and len(sides[0]) == 1 and not sides[0][0].startswith("[^")
     if simple:
         return f"[{'^' if is_negated else ''}{sides[0][0]}]"
@@ -174,7 +174,7 @@ def _one_character(sides: list[list[str]], *, is_negated: bool) -> str:
 
 @lru_cache(maxsize=64)
 def _members(name: str) -> str:
-    """Gives the characters of a property such as ``Alpha``, ``L`` or ``IsAlphabetic`` as ranges."""
+    """Return the characters of a property such as ``Alpha`` or ``IsAlphabetic`` as ranges."""
     if name in _KINDS:
         return _KINDS[name]
     test = _NAMED_TESTS.get(name.removeprefix("Is"))

@@ -31,7 +31,7 @@ _STEP = re.compile(r"\.([^.\[\]]+)|\[\s*(-?\d+)\s*\]|\[\s*['\"]([^'\"]*)['\"]\s*
 
 
 def _read(text: str) -> Any:
-    """Reads the JSON value that a text starts with; what follows it is ignored, as in ksqlDB."""
+    """Read the JSON value that a text starts with; what follows it is ignored, as in ksqlDB."""
     return _DECODER.raw_decode(text.lstrip())[0]
 
 
@@ -40,7 +40,7 @@ def _refuse(name: str) -> Any:
 
 
 def _write(value: Any) -> str:
-    """Writes a JSON value without blanks, numbers as Java writes them."""
+    """Write a JSON value without blanks, numbers as Java writes them."""
     match value:
         case bool() | None:
             return json.dumps(value)
@@ -78,7 +78,7 @@ def _steps(path: str) -> tuple[str | int, ...]:
 
 @scalar("EXTRACTJSONFIELD", "STRING, STRING -> STRING")
 def extract_json_field(text: str, path: str) -> str | None:
-    """Gives the value at a path such as $.user.name of a JSON text."""
+    """Return the value at a path such as $.user.name of a JSON text."""
     value = _read(text)
     for step in _steps(path):
         value = _child(value, step)
@@ -97,7 +97,7 @@ def _child(value: Any, step: str | int) -> Any:
 
 @scalar("IS_JSON_STRING", "STRING -> BOOLEAN", takes_null=True)
 def is_json_string(text: str | None) -> bool:
-    """Tells whether a text is JSON, or starts with it."""
+    """Return whether a text is JSON, or starts with it."""
     if text is None:
         return False
     start = text.lstrip()
@@ -111,7 +111,7 @@ def is_json_string(text: str | None) -> bool:
 
 @scalar("JSON_ARRAY_CONTAINS", "STRING, A -> BOOLEAN", takes_null=True)
 def json_array_contains(text: str | None, wanted: Any) -> bool:
-    """Tells whether a JSON array has an element."""
+    """Return whether a JSON array has an element."""
     try:
         array = None if text is None else _read(text)
     except ValueError:
@@ -129,28 +129,28 @@ def _is_same(item: Any, wanted: Any) -> bool:
 
 @scalar("JSON_ARRAY_LENGTH", "STRING -> INTEGER")
 def json_array_length(text: str) -> int | None:
-    """Counts the elements of a JSON array."""
+    """Count the elements of a JSON array."""
     array = _read(text)
     return len(array) if isinstance(array, list) else None
 
 
 @scalar("JSON_ITEMS", "STRING -> ARRAY<STRING>")
 def json_items(text: str) -> list[str] | None:
-    """Gives the elements of a JSON array, each as JSON."""
+    """Return the elements of a JSON array, each as JSON."""
     array = _read(text)
     return [_write(item) for item in array] if isinstance(array, list) else None
 
 
 @scalar("JSON_KEYS", "STRING -> ARRAY<STRING>")
 def json_keys(text: str) -> list[str] | None:
-    """Gives the keys of a JSON object."""
+    """Return the keys of a JSON object."""
     value = _read(text)
     return list(value) if isinstance(value, dict) else None
 
 
 @scalar("JSON_RECORDS", "STRING -> MAP<STRING, STRING>")
 def json_records(text: str) -> dict[str, str] | None:
-    """Gives the entries of a JSON object, texts as they are and other values as JSON."""
+    """Return the entries of a JSON object, texts as they are and other values as JSON."""
     value = _read(text)
     if not isinstance(value, dict):
         return None
@@ -159,7 +159,7 @@ def json_records(text: str) -> dict[str, str] | None:
 
 @scalar("JSON_CONCAT", "STRING... -> STRING")
 def json_concat(*texts: str) -> str | None:
-    """Joins JSON objects into one object, and anything else into one array."""
+    """Join JSON objects into one object, and anything else into one array."""
     if not texts:
         return None
     values = [_read(text) for text in texts]
@@ -171,7 +171,7 @@ def json_concat(*texts: str) -> str | None:
 
 
 def _json_string(types: Sequence[Any]) -> Callable[[Any], str]:
-    """Writes any value as JSON."""
+    """Write any value as JSON."""
     return _form(types[0]) if types[0] is not None else _plain
 
 
@@ -183,7 +183,7 @@ def _plain(value: Any) -> str:
 
 
 def _form(type_: SqlType) -> Callable[[Any], str]:
-    """Gives the function that writes a value of a type as JSON."""
+    """Return the function that writes a value of a type as JSON."""
     write = _inner_form(type_)
     return lambda value: "null" if value is None else write(value)
 
@@ -206,7 +206,7 @@ def _inner_form(type_: SqlType) -> Callable[[Any], str]:
 
 
 def _object(entries: list[tuple[str, str]]) -> str:
-    """Writes an object; ksqlDB sorts its entries, so that equal values have equal texts."""
+    """Write an object; ksqlDB sorts its entries, so that equal values have equal texts."""
     return f"{{{','.join(f'{_write(key)}:{form}' for key, form in sorted(entries))}}}"
 
 

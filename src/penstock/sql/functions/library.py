@@ -22,5 +22,5 @@ from penstock.sql.functions.registry import FunctionRegistry
 
 
 def built_in_functions() -> FunctionRegistry:
-    """Gives a registry of its own with every built-in function, open for functions of users."""
+    """Return a registry of its own with every built-in function, open for functions of users."""
     return BUILT_IN.copy()

@@ -36,7 +36,7 @@ _SORTABLE_BUT_DECIMAL = (
 
 @scalar("ABS", "DOUBLE -> DOUBLE", "DECIMAL -> DECIMAL")
 def absolute(value: Any) -> Any:
-    """Gives the number without its sign."""
+    """Return the number without its sign."""
     return abs(value)
 
 
@@ -53,13 +53,13 @@ def absolute_long(value: int) -> int:
 
 @scalar("CEIL", "DOUBLE -> DOUBLE", "INTEGER -> INTEGER", "BIGINT -> BIGINT")
 def ceil(value: Any) -> Any:
-    """Gives the nearest whole number that is not smaller."""
+    """Return the nearest whole number that is not smaller."""
     return value if isinstance(value, int) or not math.isfinite(value) else float(math.ceil(value))
 
 
 @scalar("FLOOR", "DOUBLE -> DOUBLE", "INTEGER -> INTEGER", "BIGINT -> BIGINT")
 def floor(value: Any) -> Any:
-    """Gives the nearest whole number that is not larger."""
+    """Return the nearest whole number that is not larger."""
     return value if isinstance(value, int) or not math.isfinite(value) else float(math.floor(value))
 
 
@@ -75,7 +75,7 @@ def floor_decimal(value: Decimal) -> Decimal:
 
 @scalar("ROUND", "DOUBLE -> BIGINT", "BIGINT -> BIGINT", "INTEGER -> BIGINT")
 def round_(value: Any) -> int:
-    """Rounds to the nearest whole number, halves towards positive infinity."""
+    """Round to the nearest whole number, halves towards positive infinity."""
     if isinstance(value, int):
         return value
     low, high = java.MIN_LONG, java.MAX_LONG
@@ -108,7 +108,7 @@ def round_decimal_to(value: Decimal, places: int) -> Decimal:
 
 @scalar("TRUNC", "DOUBLE -> BIGINT", "BIGINT -> BIGINT", "INTEGER -> BIGINT")
 def trunc(value: Any) -> int:
-    """Cuts a number towards zero, to a whole number or to so many places."""
+    """Cut a number towards zero, to a whole number or to so many places."""
     return value if isinstance(value, int) else java.saturate(value, java.MIN_LONG, java.MAX_LONG)
 
 
@@ -149,12 +149,12 @@ def _at_scale(value: Decimal, like: Decimal) -> Decimal:
     "SIGN", "INTEGER -> INTEGER", "BIGINT -> INTEGER", "DOUBLE -> INTEGER", "DECIMAL -> INTEGER"
 )
 def sign(value: Any) -> int:
-    """Gives -1, 0 or 1 for the sign of a number."""
+    """Return -1, 0 or 1 for the sign of a number."""
     return int(value > 0) - int(value < 0)
 
 
 def ieee(function: Callable[..., float]) -> Callable[..., float]:
-    """Wraps a function of the math module so that it gives NaN and infinities like Java."""
+    """Wrap a function of the math module so that it gives NaN and infinities like Java."""
 
     def calculated(*values: float) -> float:
         try:
@@ -171,20 +171,20 @@ def ieee(function: Callable[..., float]) -> Callable[..., float]:
 @scalar("EXP", "DOUBLE -> DOUBLE")
 @ieee
 def exp(value: float) -> float:
-    """Gives e to the power of a number."""
+    """Return e to the power of a number."""
     return math.exp(value)
 
 
 @scalar("SQRT", "DOUBLE -> DOUBLE")
 @ieee
 def sqrt(value: float) -> float:
-    """Gives the square root."""
+    """Return the square root."""
     return math.sqrt(value)
 
 
 @scalar("CBRT", "DOUBLE -> DOUBLE")
 def cbrt(value: float) -> float:
-    """Gives the cube root."""
+    """Return the cube root."""
     root = math.cbrt(value)
     # C's own is off by a digit where the root is whole; Java's is not.
     if math.isfinite(root) and round(root) ** 3 == value:
@@ -194,7 +194,7 @@ def cbrt(value: float) -> float:
 
 @scalar("POWER", "DOUBLE, DOUBLE -> DOUBLE")
 def power(base: float, exponent: float) -> float:
-    """Gives a number to the power of another."""
+    """Return a number to the power of another."""
     is_odd = exponent % 2 == 1 and math.isfinite(exponent)
     try:
         return math.pow(base, exponent)
@@ -208,7 +208,7 @@ def power(base: float, exponent: float) -> float:
 
 @scalar("LN", "DOUBLE -> DOUBLE")
 def ln(value: float) -> float:
-    """Gives the natural logarithm."""
+    """Return the natural logarithm."""
     if value == 0:
         return -math.inf
     return math.log(value) if value > 0 else math.nan
@@ -216,7 +216,7 @@ def ln(value: float) -> float:
 
 @scalar("LOG", "DOUBLE -> DOUBLE")
 def log(value: float) -> float:
-    """Gives the natural logarithm, or that to a base: LOG(base, value)."""
+    """Return the natural logarithm, or that to a base: LOG(base, value)."""
     return ln(value)
 
 
@@ -231,26 +231,26 @@ def log_to(base: float, value: float) -> float:
 
 @scalar("PI", "-> DOUBLE")
 def pi() -> float:
-    """Gives the number pi."""
+    """Return the number pi."""
     return math.pi
 
 
 @scalar("RANDOM", "-> DOUBLE")
 def random_() -> float:
-    """Gives a random number from 0 up to, but not including, 1."""
+    """Return a random number from 0 up to, but not including, 1."""
     return random.random()
 
 
 @scalar("GREATEST", *(f"{t}, {t}... -> {t}" for t in _SORTABLE_BUT_DECIMAL), takes_null=True)
 def greatest(*values: Any) -> Any:
-    """Gives the largest argument that is not NULL."""
+    """Return the largest argument that is not NULL."""
     present = [value for value in values if value is not None]
     return max(present) if present else None
 
 
 @scalar("LEAST", *(f"{t}, {t}... -> {t}" for t in _SORTABLE_BUT_DECIMAL), takes_null=True)
 def least(*values: Any) -> Any:
-    """Gives the smallest argument that is not NULL."""
+    """Return the smallest argument that is not NULL."""
     present = [value for value in values if value is not None]
     return min(present) if present else None
 
@@ -260,7 +260,7 @@ def _widest(types: Sequence[Any]) -> DecimalType:
 
 
 def _fitted(choose: Callable[..., Any]) -> Callable[[Sequence[Any]], Callable[..., Any]]:
-    """Makes a choice among decimals give its value in the type that holds them all."""
+    """Make a choice among decimals give its value in the type that holds them all."""
 
     def bind(types: Sequence[Any]) -> Callable[..., Any]:
         precision, scale = _widest(types).precision, _widest(types).scale
@@ -285,7 +285,7 @@ _SERIES = "GENERATE_SERIES"
 
 @scalar(_SERIES, "INTEGER, INTEGER -> ARRAY<INTEGER>", "BIGINT, BIGINT -> ARRAY<BIGINT>")
 def generate_series(start: int, end: int) -> list[int]:
-    """Gives the whole numbers from one to another, both included, with an optional step."""
+    """Return the whole numbers from one to another, both included, with an optional step."""
     return generate_steps(start, end, 1 if end >= start else -1)
 
 
@@ -321,7 +321,7 @@ def _earth_radius(unit: str) -> float:
 
 @scalar("GEO_DISTANCE", "DOUBLE, DOUBLE, DOUBLE, DOUBLE -> DOUBLE")
 def geo_distance(lat1: float, lon1: float, lat2: float, lon2: float) -> float | None:
-    """Gives the great-circle distance of two points in kilometres or, with 'miles', in miles."""
+    """Return the great-circle distance of two points in kilometres or, with 'miles', in miles."""
     return geo_distance_in(lat1, lon1, lat2, lon2, "KM")
 
 

@@ -97,7 +97,7 @@ class AggregateOverload:
     columns: int | None = None
 
     def arity(self, count: int) -> int:
-        """Gives how many of ``count`` arguments are values and not literals."""
+        """Return how many of ``count`` arguments are values and not literals."""
         return count - self.constants if self.columns is None else min(count, self.columns)
 
 
@@ -113,7 +113,7 @@ class Function(Generic[Overload]):
     description: str = ""
 
     def choose(self, arguments: Sequence[Argument]) -> tuple[Overload, Bindings]:
-        """Gives the overload nearest to the arguments' types and its type variables.
+        """Return the overload nearest to the arguments' types and its type variables.
 
         Raises SqlTypeError when none takes them, naming what the function does take.
         """
@@ -168,7 +168,7 @@ def _converted_call(
 def _converting(
     aggregator: Aggregator, types: Sequence[SqlType | None], targets: Sequence[SqlType | None]
 ) -> Aggregator:
-    """Gives an aggregator that converts its arguments where their types are not the wanted."""
+    """Return an aggregator that converts its arguments where their types are not the wanted."""
     casts = _casts(types, targets)
     merging = aggregator.in_sessions and _converting(aggregator.in_sessions, types, targets)
     aggregator = replace(aggregator, arity=len(types), in_sessions=merging)
@@ -193,7 +193,7 @@ def _shown(arguments: Sequence[Argument]) -> str:
 
 
 def _is_guess(signature: Signature, arguments: Sequence[Argument]) -> bool:
-    """Tells whether a whole number would become a DECIMAL where a DOUBLE is as good."""
+    """Return whether a whole number would become a DECIMAL where a DOUBLE is as good."""
     patterns = signature.expanded(len(arguments)) or ()
     return any(
         pattern == AnyOf("DECIMAL") and argument in (INTEGER, BIGINT)
@@ -210,7 +210,7 @@ class FunctionRegistry:
     aggregates: dict[str, Function[AggregateOverload]] = field(default_factory=dict)
 
     def copy(self) -> FunctionRegistry:
-        """Gives a registry that can take functions of users without changing this one."""
+        """Return a registry that can take functions of users without changing this one."""
         copied = FunctionRegistry()
         for mine, theirs in (
             (self.scalars, copied.scalars),
@@ -235,7 +235,7 @@ class FunctionRegistry:
         return name in self.tables
 
     def scalar(self, name: str) -> Function[ScalarOverload]:
-        """Gives a scalar function; a name of another kind or none is an AnalysisError."""
+        """Return a scalar function; a name of another kind or none is an AnalysisError."""
         if name in self.scalars:
             return self.scalars[name]
         if name in self.aggregates:
@@ -281,7 +281,7 @@ class FunctionRegistry:
         values: Sequence[Any] = (),
         settings: Settings | None = None,
     ) -> Aggregator:
-        """Binds an aggregate to the types of its arguments; ``values`` has those of literals.
+        """Bind an aggregate to the types of its arguments; ``values`` has those of literals.
 
         ``values`` is as long as ``types``, with None where an argument is no literal.
         """
@@ -304,7 +304,7 @@ class FunctionRegistry:
     def bind_table(
         self, name: str, types: Sequence[SqlType | None]
     ) -> tuple[SqlType, Callable[..., list[Any]]]:
-        """Gives the type of a table function's rows and the function; NULL gives no rows."""
+        """Return the type of a table function's rows and the function; NULL gives no rows."""
         function = self.tables.get(name)
         if function is None:
             raise self.unknown(name)

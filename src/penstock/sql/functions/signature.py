@@ -185,7 +185,7 @@ class Signature:
         return len(self.parameters) if self.variadic is None else self.variadic
 
     def expanded(self, count: int) -> tuple[Pattern, ...] | None:
-        """Gives a pattern for each of ``count`` arguments, or None when they do not fit."""
+        """Return a pattern for each of ``count`` arguments, or None when they do not fit."""
         if self.fixed - self.optional <= count < self.fixed:
             return self.parameters[:count]
         if self.variadic is None:
@@ -197,7 +197,7 @@ class Signature:
         return head + (self.parameters[self.variadic],) * repeats + tail
 
     def match(self, arguments: Sequence[Argument]) -> tuple[int, Bindings] | None:
-        """Gives how far the arguments are from the parameters, and the type variables."""
+        """Return how far the arguments are from the parameters, and the type variables."""
         patterns = self.expanded(len(arguments))
         if patterns is None:
             return None
@@ -216,7 +216,7 @@ class Signature:
 def fit(
     pattern: Pattern, argument: Argument, bound: Bindings, *, is_inner: bool = False
 ) -> int | None:
-    """Gives how far an argument is from a pattern, None when it does not fit; binds variables."""
+    """Bind variables, and return how far an argument is from a pattern; None if it does not fit."""
     if argument is None:
         return 0
     if isinstance(argument, LambdaArgument):
@@ -298,7 +298,7 @@ def _bind(name: str, argument: SqlType, bound: Bindings, *, is_inner: bool) -> i
 
 
 def substitute(pattern: Pattern, bound: Bindings, arguments: Sequence[Argument] = ()) -> SqlType:
-    """Gives the type a pattern stands for once its variables are known."""
+    """Return the type a pattern stands for once its variables are known."""
     match pattern:
         case Variable(name):
             if name not in bound:
@@ -329,7 +329,7 @@ def substitute(pattern: Pattern, bound: Bindings, arguments: Sequence[Argument] 
 
 
 def target_type(pattern: Pattern, type_: SqlType | None, bound: Bindings) -> SqlType | None:
-    """Gives the type an argument is converted to where a pattern takes it."""
+    """Return the type an argument is converted to where a pattern takes it."""
     if type_ is None:
         return None
     if isinstance(pattern, Variable):
@@ -349,7 +349,7 @@ def target_type(pattern: Pattern, type_: SqlType | None, bound: Bindings) -> Sql
 
 
 def _decimal_of(arguments: Sequence[Argument]) -> DecimalType:
-    """Gives the type of a DECIMAL result: that of the first argument that is one."""
+    """Return the type of a DECIMAL result: that of the first argument that is one."""
     for argument in arguments:
         if isinstance(argument, DecimalType):
             return argument

@@ -12,32 +12,32 @@ from penstock.sql.functions.declare import scalar
 
 @scalar("LCASE", "STRING -> STRING")
 def lcase(text: str) -> str:
-    """Writes a text in lower case."""
+    """Write a text in lower case."""
     return text.lower()
 
 
 @scalar("UCASE", "STRING -> STRING")
 def ucase(text: str) -> str:
-    """Writes a text in upper case."""
+    """Write a text in upper case."""
     return text.upper()
 
 
 @scalar("TRIM", "STRING -> STRING")
 def trim(text: str) -> str:
-    """Removes blanks from both ends."""
+    """Remove blanks from both ends."""
     # Java's trim removes every character up to the blank, and no other white space.
     return text.strip("".join(map(chr, range(33))))
 
 
 @scalar("LEN", "STRING -> INTEGER", "BYTES -> INTEGER")
 def len_(value: str | bytes) -> int:
-    """Counts the characters of a text or the bytes of a byte string."""
+    """Count the characters of a text or the bytes of a byte string."""
     return len(value)
 
 
 @scalar("INITCAP", "STRING -> STRING")
 def initcap(text: str) -> str:
-    """Writes every word with a capital first and small letters after it."""
+    """Write every word with a capital first and small letters after it."""
     # ksqlDB goes from word to word, so that blanks before the first one are lost.
     words = re.findall(r"\S+\s*", text.lower())
     return "".join(word[:1].upper() + word[1:] for word in words)
@@ -45,13 +45,13 @@ def initcap(text: str) -> str:
 
 @scalar("REPLACE", "STRING, STRING, STRING -> STRING")
 def replace(text: str, old: str, new: str) -> str:
-    """Replaces every occurrence of a text."""
+    """Replace every occurrence of a text."""
     return text.replace(old, new)
 
 
 @scalar("SUBSTRING", "STRING, INTEGER -> STRING", "BYTES, INTEGER -> BYTES")
 def substring(value: Any, position: int) -> Any:
-    """Gives the part from a position, counted from 1 or, when negative, from the end."""
+    """Return the part from a position, counted from 1 or, when negative, from the end."""
     return value[_start(len(value), position) :]
 
 
@@ -69,7 +69,7 @@ def _start(length: int, position: int) -> int:
 
 @scalar("INSTR", "STRING, STRING -> INTEGER", takes_null=True)
 def instr(text: str | None, part: str | None) -> int | None:
-    """Gives the position of a part, 0 when there is none; from a position, the n-th one."""
+    """Return the position of a part, 0 when there is none; from a position, the n-th one."""
     return instr_nth(text, part, 1, 1)
 
 
@@ -107,14 +107,14 @@ def _occurrence(text: str, part: str, start: int, occurrence: int) -> int:
 
 @scalar("LPAD", "STRING, INTEGER, STRING -> STRING", "BYTES, INTEGER, BYTES -> BYTES")
 def lpad(value: Any, length: int, padding: Any) -> Any:
-    """Fills up, or cuts, to a length from the left."""
+    """Pad or cut to a length, from the left."""
     filling = _padding(value, length, padding)
     return None if filling is None else (filling + value)[:length]
 
 
 @scalar("RPAD", "STRING, INTEGER, STRING -> STRING", "BYTES, INTEGER, BYTES -> BYTES")
 def rpad(value: Any, length: int, padding: Any) -> Any:
-    """Fills up, or cuts, to a length from the right."""
+    """Pad or cut to a length, from the right."""
     filling = _padding(value, length, padding)
     return None if filling is None else (value + filling)[:length]
 
@@ -128,7 +128,7 @@ def _padding(value: Any, length: int, padding: Any) -> Any:
 
 @scalar("CONCAT", "STRING... -> STRING", takes_null=True)
 def concat(*values: str | None) -> str:
-    """Joins texts or byte strings; NULLs are left out."""
+    """Join texts or byte strings; NULLs are left out."""
     return "".join(value for value in values if value is not None)
 
 
@@ -139,7 +139,7 @@ def concat_bytes(*values: bytes | None) -> bytes:
 
 @scalar("CONCAT_WS", "STRING, STRING... -> STRING", "BYTES, BYTES... -> BYTES", takes_null=True)
 def concat_ws(separator: Any, *values: Any) -> Any:
-    """Joins texts or byte strings with a separator; NULLs are left out."""
+    """Join texts or byte strings with a separator; NULLs are left out."""
     if separator is None:
         return None
     return separator.join(value for value in values if value is not None)
@@ -147,7 +147,7 @@ def concat_ws(separator: Any, *values: Any) -> Any:
 
 @scalar("SPLIT", "STRING, STRING -> ARRAY<STRING>", "BYTES, BYTES -> ARRAY<BYTES>")
 def split(value: Any, delimiter: Any) -> list[Any]:
-    """Cuts at a delimiter; an empty one gives every character or byte."""
+    """Cut at a delimiter; an empty one gives every character or byte."""
     if delimiter or not value:
         # Python refuses an empty delimiter, and an empty text is one empty piece.
         if not delimiter:
@@ -158,7 +158,7 @@ def split(value: Any, delimiter: Any) -> list[Any]:
 
 @scalar("SPLIT_TO_MAP", "STRING, STRING, STRING -> MAP<STRING, STRING>")
 def split_to_map(text: str, entry_delimiter: str, key_delimiter: str) -> dict[str, str] | None:
-    """Cuts a text into entries, and these into keys and values; others are left out."""
+    """Cut a text into entries, and these into keys and values; others are left out."""
     if not entry_delimiter or not key_delimiter:
         return None
     entries = (entry.split(key_delimiter) for entry in text.split(entry_delimiter) if entry)
@@ -167,7 +167,7 @@ def split_to_map(text: str, entry_delimiter: str, key_delimiter: str) -> dict[st
 
 @scalar("CHR", "INTEGER -> STRING")
 def chr_(code: int) -> str | None:
-    r"""Gives the character of a code point, as a number or as text such as '\u004b'."""
+    r"""Return the character of a code point, as a number or as text such as '\u004b'."""
     return chr(code) if 0 <= code <= 0x10FFFF else None
 
 
@@ -182,7 +182,7 @@ def chr_escaped(escaped: str) -> str | None:
 
 @scalar("FIELD", "STRING, STRING... -> INTEGER", takes_null=True)
 def field(wanted: str | None, *values: str | None) -> int:
-    """Gives the position of the first text among the others, 0 when it is not there."""
+    """Return the position of the first text among the others, 0 when it is not there."""
     if wanted is None or wanted not in values:
         return 0
     return values.index(wanted) + 1
@@ -190,7 +190,7 @@ def field(wanted: str | None, *values: str | None) -> int:
 
 @scalar("ELT", "INTEGER, STRING... -> STRING", takes_null=True)
 def elt(position: int | None, *values: str | None) -> str | None:
-    """Gives the n-th of the texts behind a number."""
+    """Return the n-th of the texts behind a number."""
     if position is None or not 1 <= position <= len(values):
         return None
     return values[position - 1]
@@ -200,7 +200,7 @@ _MASKS = "Xxn-"
 
 
 def masked(text: str, masks: tuple[Any, ...]) -> str:
-    """Replaces capitals, small letters, digits and other characters; a None mask keeps them."""
+    """Replace capitals, small letters, digits and other characters; a None mask keeps them."""
     *kinds, other = masks
     by_category = dict(zip(("Lu", "Ll", "Nd"), kinds, strict=True))
     found = (by_category.get(category(char), other) for char in text)
@@ -221,7 +221,7 @@ _FOUR = "STRING, STRING, STRING, STRING"
 
 @scalar("MASK", "STRING -> STRING", f"STRING, {_FOUR} -> STRING", takes_null=True)
 def mask(text: str | None, *masks: Any) -> str | None:
-    """Hides every character: capitals become X, small letters x, digits n, others -."""
+    """Hide every character: capitals become X, small letters x, digits n, others -."""
     return None if text is None else masked(text, _masks(masks))
 
 
@@ -240,15 +240,13 @@ def _declare_part(name: str, description: str, hide: Any) -> None:
     scalar(name, *signatures, takes_null=True)(hidden)
 
 
-_declare_part("MASK_LEFT", "Hides the first characters.", lambda t, m, n: m[:n] + t[n:])
+_declare_part("MASK_LEFT", "Hide the first characters.", lambda t, m, n: m[:n] + t[n:])
 _declare_part(
-    "MASK_RIGHT", "Hides the last characters.", lambda t, m, n: t[: len(t) - n] + m[len(t) - n :]
+    "MASK_RIGHT", "Hide the last characters.", lambda t, m, n: t[: len(t) - n] + m[len(t) - n :]
 )
-_declare_part(
-    "MASK_KEEP_LEFT", "Hides all but the first characters.", lambda t, m, n: t[:n] + m[n:]
-)
+_declare_part("MASK_KEEP_LEFT", "Hide all but the first characters.", lambda t, m, n: t[:n] + m[n:])
 _declare_part(
     "MASK_KEEP_RIGHT",
-    "Hides all but the last characters.",
+    "Hide all but the last characters.",
     lambda t, m, n: m[: len(t) - n] + t[len(t) - n :],
 )

@@ -10,13 +10,13 @@ from penstock.sql.functions.declare import table
 
 @table("EXPLODE", "ARRAY<A> -> A")
 def explode(array: list[Any] | None) -> list[Any]:
-    """Gives a row for each element of an array."""
+    """Return a row for each element of an array."""
     return array or []
 
 
 @table("CUBE_EXPLODE", "ARRAY<A> -> ARRAY<A>")
 def cube_explode(array: list[Any] | None) -> list[list[Any]]:
-    """Gives a row for each way to replace elements by NULL."""
+    """Return a row for each way to replace elements by NULL."""
     if not array:
         return []
     # A NULL element has nothing to replace: both choices would give the same row.

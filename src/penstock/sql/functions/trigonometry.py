@@ -14,60 +14,60 @@ _ONE = "DOUBLE -> DOUBLE"
 @scalar("SIN", _ONE)
 @ieee
 def sin(value: float) -> float:
-    """Gives the sine."""
+    """Return the sine."""
     return math.sin(value)
 
 
 @scalar("COS", _ONE)
 @ieee
 def cos(value: float) -> float:
-    """Gives the cosine."""
+    """Return the cosine."""
     return math.cos(value)
 
 
 @scalar("TAN", _ONE)
 @ieee
 def tan(value: float) -> float:
-    """Gives the tangent."""
+    """Return the tangent."""
     return math.tan(value)
 
 
 @scalar("COT", _ONE)
 @ieee
 def cot(value: float) -> float:
-    """Gives the cotangent."""
+    """Return the cotangent."""
     return java.divide_doubles(1.0, math.tan(value))
 
 
 @scalar("ASIN", _ONE)
 @ieee
 def asin(value: float) -> float:
-    """Gives the arc sine."""
+    """Return the arc sine."""
     return math.asin(value)
 
 
 @scalar("ACOS", _ONE)
 @ieee
 def acos(value: float) -> float:
-    """Gives the arc cosine."""
+    """Return the arc cosine."""
     return math.acos(value)
 
 
 @scalar("ATAN", _ONE)
 def atan(value: float) -> float:
-    """Gives the arc tangent."""
+    """Return the arc tangent."""
     return math.atan(value)
 
 
 @scalar("ATAN2", "DOUBLE, DOUBLE -> DOUBLE")
 def atan2(y: float, x: float) -> float:
-    """Gives the angle of the point (x, y), from ATAN2(y, x)."""
+    """Return the angle of the point (x, y), from ATAN2(y, x)."""
     return math.atan2(y, x)
 
 
 @scalar("SINH", _ONE)
 def sinh(value: float) -> float:
-    """Gives the hyperbolic sine."""
+    """Return the hyperbolic sine."""
     try:
         return math.sinh(value)
     except OverflowError:
@@ -77,23 +77,23 @@ def sinh(value: float) -> float:
 @scalar("COSH", _ONE)
 @ieee
 def cosh(value: float) -> float:
-    """Gives the hyperbolic cosine."""
+    """Return the hyperbolic cosine."""
     return math.cosh(value)
 
 
 @scalar("TANH", _ONE)
 def tanh(value: float) -> float:
-    """Gives the hyperbolic tangent."""
+    """Return the hyperbolic tangent."""
     return math.tanh(value)
 
 
 @scalar("DEGREES", _ONE)
 def degrees(value: float) -> float:
-    """Turns radians into degrees."""
+    """Turn radians into degrees."""
     return math.degrees(value)
 
 
 @scalar("RADIANS", _ONE)
 def radians(value: float) -> float:
-    """Turns degrees into radians."""
+    """Turn degrees into radians."""
     return java.radians(value)

@@ -36,27 +36,27 @@ def _authority(url: str) -> re.Match[str] | None:
 
 @scalar("URL_EXTRACT_PROTOCOL", "STRING -> STRING")
 def url_extract_protocol(url: str) -> str | None:
-    """Gives the protocol of a URL."""
+    """Return the protocol of a URL."""
     return _part(url, 1)
 
 
 @scalar("URL_EXTRACT_HOST", "STRING -> STRING")
 def url_extract_host(url: str) -> str | None:
-    """Gives the host of a URL."""
+    """Return the host of a URL."""
     match = _authority(url)
     return match[1] or None if match else None
 
 
 @scalar("URL_EXTRACT_PORT", "STRING -> INTEGER")
 def url_extract_port(url: str) -> int | None:
-    """Gives the port of a URL."""
+    """Return the port of a URL."""
     match = _authority(url)
     return int(match[2]) if match and match[2] else None
 
 
 @scalar("URL_EXTRACT_PATH", "STRING -> STRING")
 def url_extract_path(url: str) -> str | None:
-    """Gives the path of a URL."""
+    """Return the path of a URL."""
     path = _part(url, 3)
     if _part(url, 1) and _part(url, 2) is None and path and not path.startswith("/"):
         return None
@@ -65,21 +65,21 @@ def url_extract_path(url: str) -> str | None:
 
 @scalar("URL_EXTRACT_QUERY", "STRING -> STRING")
 def url_extract_query(url: str) -> str | None:
-    """Gives what stands behind the question mark of a URL."""
+    """Return what stands behind the question mark of a URL."""
     query = _part(url, 4)
     return None if query is None else unquote(query)
 
 
 @scalar("URL_EXTRACT_FRAGMENT", "STRING -> STRING")
 def url_extract_fragment(url: str) -> str | None:
-    """Gives what stands behind the hash sign of a URL."""
+    """Return what stands behind the hash sign of a URL."""
     fragment = _part(url, 5)
     return None if fragment is None else unquote(fragment)
 
 
 @scalar("URL_EXTRACT_PARAMETER", "STRING, STRING -> STRING")
 def url_extract_parameter(url: str, name: str) -> str | None:
-    """Gives the value of a parameter in a URL's query, an empty one where it has none."""
+    """Return the value of a parameter in a URL's query, an empty one where it has none."""
     query = url_extract_query(url)
     # The query is decoded as a whole first: an encoded & ends a value, too.
     for pair in [] if query is None else query.split("&"):
@@ -91,13 +91,13 @@ def url_extract_parameter(url: str, name: str) -> str | None:
 
 @scalar("URL_ENCODE_PARAM", "STRING -> STRING")
 def url_encode_param(text: str) -> str:
-    """Writes a text so that it can be a parameter of a URL."""
+    """Write a text so that it can be a parameter of a URL."""
     return quote_plus(text, safe="*-._").replace("~", "%7E")
 
 
 @scalar("URL_DECODE_PARAM", "STRING -> STRING")
 def url_decode_param(text: str) -> str:
-    """Reads a parameter of a URL back."""
+    """Read a parameter of a URL back."""
     if re.search(r"%(?![0-9A-Fa-f]{2})", text):
         raise FunctionError("bad-url", f"{text!r} has a percent sign without two digits")
     return unquote_plus(text)

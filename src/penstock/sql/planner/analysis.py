@@ -75,7 +75,7 @@ class Analysis:
         return next(each.source for each in self.sources if each.alias == alias)
 
     def projects(self, ref: ColumnRef) -> bool:
-        """Tells whether a column is in the SELECT as it is, alone or with a star."""
+        """Return whether a column is in the SELECT as it is, alone or with a star."""
         return any(_covers(item, ref) for item in self.query.items)
 
 
@@ -88,7 +88,7 @@ def _covers(item: Node, ref: ColumnRef) -> bool:
 def analyze(
     query: Query, catalog: Catalog, plan_subquery: PlanSubquery, *, is_persistent: bool
 ) -> Analysis:
-    """Resolves the sources of a query, then every name in it.
+    """Resolve the sources of a query, then every name in it.
 
     before: SELECT ID, V + 1 FROM S
     after:  SELECT S.ID AS ID, S.V + 1 AS KSQL_COL_0 FROM S

@@ -18,7 +18,7 @@ def filtered(
     environment: Environment,
     clause: Literal["WHERE", "HAVING"] = "WHERE",
 ) -> Stage:
-    """Adds the condition, which must be a BOOLEAN over the stage's columns."""
+    """Add the condition, which must be a BOOLEAN over the stage's columns."""
     if condition is None:
         return stage
     refuse_clock((condition,), stage, clause)

@@ -57,7 +57,7 @@ def grouped(
     *,
     is_persistent: bool,
 ) -> tuple[Stage, Query]:
-    """Computes groups and aggregates; what is left of SELECT and HAVING reads their columns.
+    """Compute groups and aggregates; what is left of SELECT and HAVING reads their columns.
 
     before: SELECT S.A, COUNT(*) + 1 FROM S GROUP BY S.A HAVING COUNT(*) > 2
     after:  SELECT S.A, KSQL_AGG_VARIABLE_0 + 1, with HAVING KSQL_AGG_VARIABLE_0 > 2 as a filter
@@ -176,7 +176,7 @@ class _Rewriter:
 def bind(
     call: FunctionCall, columns: tuple[Column, ...], environment: Environment, *, is_table: bool
 ) -> Aggregator:
-    """Binds an aggregate call to the types of its arguments, literals included.
+    """Bind an aggregate call to the types of its arguments, literals included.
 
     With DISTINCT, and over a table where that makes no difference, the values are kept.
     """
@@ -215,7 +215,7 @@ def _over_distinct(
 def check_aggregate(
     call: FunctionCall, bound: Aggregator, stage: Stage, value_format: FormatSpec
 ) -> None:
-    """Refuses an aggregate over a table that cannot take rows back, or whose state cannot be kept.
+    """Refuse an aggregate over a table that cannot take rows back, or whose state cannot be kept.
 
     As in ksqlDB the state must have a type that the source's value format can hold.
     """

@@ -10,7 +10,7 @@ from penstock.sql.planner.projection import Projected
 
 
 def insertion_target(statement: InsertInto, catalog: Catalog) -> DataSource:
-    """Gives the stream to insert into; tables and read-only streams are refused."""
+    """Return the stream to insert into; tables and read-only streams are refused."""
     target = catalog.source(statement.name, statement.span)
     reason = None
     if target.is_table:
@@ -27,7 +27,7 @@ def insertion_target(statement: InsertInto, catalog: Catalog) -> DataSource:
 
 
 def check_insertion(statement: InsertInto, sink: DataSource, result: Projected) -> None:
-    """Refuses rows whose columns differ from the stream's in name or type."""
+    """Refuse rows whose columns differ from the stream's in name or type."""
     if result.stage.step.is_table:
         raise AnalysisError(
             "wrong-kind",

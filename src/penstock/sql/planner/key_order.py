@@ -16,7 +16,7 @@ NEW_PLANNER = "ksql.new.query.planner.enabled"
 
 
 def ordered_key(stage: Stage, query: Query, environment: Environment) -> Stage:
-    """Gives the stage with the key columns that SELECT has, in its order.
+    """Return the stage with the key columns that SELECT has, in its order.
 
     before: key (ID, AGE)                   SELECT AGE, NAME
     after:  key (AGE)

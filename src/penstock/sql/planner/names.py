@@ -26,7 +26,7 @@ class AliasGenerator:
             self._taken.setdefault(stem, set()).add(number)
 
     def alias_for(self, expression: Expression) -> str:
-        """Names a struct's field after itself, and everything else ``KSQL_COL_n``."""
+        """Name a struct's field after itself, and everything else ``KSQL_COL_n``."""
         if isinstance(expression, Dereference):
             return self._fresh(_split(expression.field)[0])
         return self._fresh(_GENERATED)
@@ -50,5 +50,5 @@ def _split(name: str) -> tuple[str, int]:
 
 
 def join_column(source: str, name: str) -> str:
-    """Names a column of a join whose plain name several sources have."""
+    """Name a column of a join whose plain name several sources have."""
     return f"{source}_{name}"

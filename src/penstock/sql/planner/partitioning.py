@@ -23,7 +23,7 @@ _NO_KEY = FormatSpec("NONE")
 def partitioned(
     stage: Stage, expressions: tuple[Expression, ...] | None, environment: Environment
 ) -> Stage:
-    """Gives the stage of PARTITION BY; columns keep their name, others get one.
+    """Return the stage of PARTITION BY; columns keep their name, others get one.
 
     before: key ID, row (V, ID)            PARTITION BY V + 1
     after:  key KSQL_COL_0, row (V, ID, KSQL_COL_0)
@@ -58,7 +58,7 @@ def rekeyed(
     name: str,
     clause: str,
 ) -> Stage:
-    """Gives the stage with the expressions' values as key."""
+    """Return the stage with the expressions' values as key."""
     if stage.step.window is not None:
         raise AnalysisError(
             "rekey-windowed",
@@ -107,7 +107,7 @@ def rekeyed(
 def key_type(
     expression: Expression, stage: Stage, environment: Environment, clause: str
 ) -> SqlType:
-    """Gives the type of an expression that becomes a key."""
+    """Return the type of an expression that becomes a key."""
     type_ = environment.type_of(expression, stage.columns)
     if type_ is None:
         raise SqlTypeError("null-key", f"{clause} NULL has no type", span=expression.span)

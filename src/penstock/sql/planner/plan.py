@@ -55,7 +55,7 @@ class QueryPlan:
 
 
 def inputs(step: Step) -> tuple[Step, ...]:
-    """Gives the steps right before a step."""
+    """Return the steps right before a step."""
     if isinstance(step, JoinStep | ForeignKeyJoinStep):
         return step.left, step.right
     if isinstance(step, UnionStep):
@@ -64,14 +64,14 @@ def inputs(step: Step) -> tuple[Step, ...]:
 
 
 def steps_of(step: Step) -> Iterator[Step]:
-    """Gives a step and everything before it, sources first."""
+    """Return a step and everything before it, sources first."""
     for before in inputs(step):
         yield from steps_of(before)
     yield step
 
 
 def columns_used(step: Step) -> frozenset[ColumnRef]:
-    """Gives the columns that the expressions of a step and of those before it refer to."""
+    """Return the columns that the expressions of a step and of those before it refer to."""
     return frozenset(
         node
         for each in steps_of(step)
@@ -82,7 +82,7 @@ def columns_used(step: Step) -> frozenset[ColumnRef]:
 
 
 def calls_of(step: Step) -> Iterator[FunctionCall]:
-    """Gives the calls of functions in the expressions of a step and of those before it."""
+    """Return the calls of functions in the expressions of a step and of those before it."""
     for each in steps_of(step):
         for expression in expressions_of(each):
             yield from (node for node in walk(expression) if isinstance(node, FunctionCall))

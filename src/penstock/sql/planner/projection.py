@@ -24,7 +24,7 @@ _WINDOW_NAMES = frozenset(name for name, _ in WINDOW_COLUMNS)
 
 
 def expanded(stage: Stage, query: Query, analysis: Analysis, environment: Environment) -> Query:
-    """Replaces stars by columns, and expressions that a clause computed by their columns.
+    """Replace stars by columns, and expressions that a clause computed by their columns.
 
     before: SELECT * FROM S                 S has key ID and value V
     after:  SELECT S.ID AS ID, S.V AS V FROM S
@@ -140,7 +140,7 @@ def projected(
     environment: Environment,
     target: tuple[SourceColumn, ...] = (),
 ) -> Projected:
-    """Gives the columns of the result; ``target`` are those of the stream of INSERT INTO."""
+    """Return the columns of the result; ``target`` are those of the stream of INSERT INTO."""
     items = [item for item in query.items if isinstance(item, SelectColumn)]
     if analysis.is_persistent:
         items = [item for item in items if not _is_window_bound(item)]
@@ -200,7 +200,7 @@ def _key_index(stage: Stage, item: SelectColumn) -> int | None:
 def _key_names(
     stage: Stage, items: list[SelectColumn], analysis: Analysis, environment: Environment
 ) -> dict[str, int]:
-    """Gives the names of the key's columns in the result; each must be there exactly once."""
+    """Return the names of the key's columns in the result; each must be there exactly once."""
     names: dict[str, int] = {}
     for item in items:
         index = _key_index(stage, item)
@@ -244,7 +244,7 @@ def _cast(
     stage: Stage,
     environment: Environment,
 ) -> Expression:
-    """Casts a number where INSERT INTO wants a wider one."""
+    """Cast a number where INSERT INTO wants a wider one."""
     if wanted is None:
         return expression
     type_ = environment.type_of(expression, stage.columns)

@@ -59,7 +59,7 @@ class Planner:
     settings: Mapping[str, str]
 
     def create_as(self, statement: CreateAsSelect, query_id: str) -> QueryPlan:
-        """Plans CREATE ... AS SELECT, with the stream or table it makes as sink."""
+        """Plan CREATE ... AS SELECT, with the stream or table it makes as sink."""
         properties = read_properties(statement.properties, CREATE_AS_PROPERTIES)
         wanted = Wanted(is_table=statement.kind == "TABLE", ttl_ms=properties.ttl_ms())
         analysis, result = self._planned(statement.query, is_persistent=True, wanted=wanted)
@@ -69,7 +69,7 @@ class Planner:
         return self._plan(query_id, result, sink)
 
     def insert_into(self, statement: InsertInto, query_id: str) -> QueryPlan:
-        """Plans INSERT INTO ... SELECT, with an existing stream as sink."""
+        """Plan INSERT INTO ... SELECT, with an existing stream as sink."""
         sink = insertion_target(statement, self.catalog)
         target = (*sink.schema.key, *sink.schema.value)
         _, result = self._planned(statement.query, is_persistent=True, target=target)
@@ -77,7 +77,7 @@ class Planner:
         return self._plan(query_id, result, sink)
 
     def select(self, query: Query, query_id: str) -> QueryPlan:
-        """Plans SELECT ... EMIT CHANGES, whose rows go to whoever asked."""
+        """Plan SELECT ... EMIT CHANGES, whose rows go to whoever asked."""
         _, result = self._planned(query, is_persistent=False)
         plan = self._plan(query_id, result, None)
         return replace(plan, limit=query.limit, offset=query.offset or 0)
@@ -125,7 +125,7 @@ class Planner:
     def _united(
         self, query: Query, is_persistent: bool, target: tuple[SourceColumn, ...], prefix: str
     ) -> tuple[Analysis, Projected]:
-        """Plans the queries of UNION ALL, again if a type of one is wider than that of another."""
+        """Plan the queries of UNION ALL, again if a type of one is wider than that of another."""
         queries = (replace(query, union_all=()), *query.union_all)
 
         def plan_all(wanted: tuple[SourceColumn, ...]) -> list[tuple[Analysis, Projected]]:
@@ -145,14 +145,14 @@ class Planner:
         return planned[0][0], united([result for _, result in planned], queries, prefix)
 
     def _derived(self, query: Query, alias: str, *, prefix: str) -> Derived:
-        """Plans an inner query; its key must be in its SELECT, as that of a table of its own."""
+        """Plan an inner query; its key must be in its SELECT, as that of a table of its own."""
         analysis, result = self._planned(query, is_persistent=True, prefix=f"{prefix}{alias}-")
         refuse_clock(analysis.query.items, result.stage, "an inner query")
         source = derived_source(result, alias, analysis.first.value_format)
         return Derived(result, source)
 
     def _formats(self, analysis: Analysis) -> GroupFormats:
-        """Gives the formats of groups: the first source's, or the default if it has no key."""
+        """Return the formats of groups: the first source's, or the default if it has no key."""
         key = analysis.first.key_format
         if key.name == "NONE":
             key = FormatSpec(self.settings.get(DEFAULT_KEY_FORMAT, "KAFKA"))

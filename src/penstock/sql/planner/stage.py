@@ -31,7 +31,7 @@ class Environment:
     def type_of(
         self, expression: Expression | Lambda, columns: tuple[Column, ...]
     ) -> SqlType | None:
-        """Checks an expression and gives its type, None for a bare NULL."""
+        """Check an expression and return its type; None for a bare NULL."""
         if isinstance(expression, Lambda):
             raise AnalysisError(
                 "misplaced-lambda",

@@ -191,7 +191,7 @@ def shape_of(
     columns: tuple[Column, ...] | None = None,
     key_format: FormatSpec | None = None,
 ) -> Shape:
-    """Gives what a step hands on, with other columns or another key format if given."""
+    """Return what a step hands on, with other columns or another key format if given."""
     return Shape(
         columns=step.columns if columns is None else columns,
         key=step.key,

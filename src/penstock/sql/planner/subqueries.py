@@ -31,7 +31,7 @@ PlanSubquery = Callable[[Query, str], Derived]
 
 
 def inlined(query: Query) -> Query:
-    """Puts the queries that WITH names in the place of their names.
+    """Put the queries that WITH names in the place of their names.
 
     before: WITH A AS (SELECT * FROM S) SELECT * FROM A
     after:  SELECT * FROM (SELECT * FROM S) A
@@ -64,7 +64,7 @@ def _replaced(query: Query, known: dict[str, Query], table: CommonTable | None =
 
 
 def derived_source(result: Projected, alias: str, value_format: FormatSpec) -> DataSource:
-    """Gives the source that an inner query is to the outer one."""
+    """Return the source that an inner query is to the outer one."""
     step = result.stage.step
     return DataSource(
         name=alias,
@@ -78,7 +78,7 @@ def derived_source(result: Projected, alias: str, value_format: FormatSpec) -> D
 
 
 def derived_stage(derived: Derived, alias: str) -> Stage:
-    """Gives the first stage over an inner query's rows; a table's rows have no pseudo columns."""
+    """Return the first stage over an inner query's rows; a table's rows have no pseudo columns."""
     inner, schema = derived.result.stage, derived.source.schema
     named = [(column.name, column.type) for column in inner.step.columns]
     if not inner.step.is_table:
@@ -101,7 +101,7 @@ def derived_stage(derived: Derived, alias: str) -> Stage:
 
 
 def _with_equal_keys_together(stage: Stage) -> Stage:
-    """Sends rows through a repartition topic where a clause needs equal keys in one place.
+    """Send rows through a repartition topic where a clause needs equal keys in one place.
 
     The topics of UNION ALL may have different numbers of partitions.
     """

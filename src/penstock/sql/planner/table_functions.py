@@ -16,7 +16,7 @@ from penstock.sql.planner.steps import ExplodeStep, shape_of
 
 
 def exploded(stage: Stage, query: Query, environment: Environment) -> tuple[Stage, Query]:
-    """Computes the table functions of SELECT; their values become columns of the row.
+    """Compute the table functions of SELECT; their values become columns of the row.
 
     before: SELECT EXPLODE(S.A) + 1 FROM S
     after:  SELECT KSQL_SYNTH_0 + 1 FROM S, one row for each element of S.A

@@ -14,7 +14,7 @@ from penstock.topology.upgrades.fingerprint import PlanFingerprint, Rule
 def check_upgrade(
     statement: CreateAsSelect, old: DataSource, old_plan: QueryPlan | None, new_plan: QueryPlan
 ) -> None:
-    """Refuses a change that the state or the output of the running query would not survive.
+    """Refuse a change that the state or the output of the running query would not survive.
 
     Filters may come, go and change, and columns may be added at the end; sources, keys, joins,
     windows and aggregates stay. So does a filter over a table in front of a join or an aggregate:
@@ -32,7 +32,7 @@ def check_upgrade(
 def check_redefinition(
     statement: CreateSource, old: DataSource, new: DataSource, *, is_made_by_query: bool
 ) -> None:
-    """Refuses a new definition that the queries over the old one could not read on with.
+    """Refuse a new definition that the queries over the old one could not read on with.
 
     Columns may be added at the end; everything else stays.
     """

@@ -18,7 +18,7 @@ _DAY_MS = 86_400_000
 
 
 def window_of(query: Query, stage: Stage) -> WindowSpec:
-    """Gives the window of the result's keys, after checking that the source can have one."""
+    """Return the window of the result's keys, after checking that the source can have one."""
     window = query.window
     assert window is not None
     if stage.step.is_table:
@@ -67,7 +67,7 @@ def _positive(size_ms: int, window: Window) -> int:
 
 
 def dsl_windows(window: Window, *, is_final: bool) -> TimeWindows | SessionWindows:
-    """Gives the windows of the DSL.
+    """Return the windows of the DSL.
 
     Without a grace period records may be a day late in all; with EMIT FINAL they may not be late,
     for nobody wants to wait a day for a result that did not ask for it.

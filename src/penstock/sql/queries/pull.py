@@ -31,7 +31,7 @@ ReadTopic = Callable[[str], Iterable[ProducedRecord]]
 
 
 def as_push_query(query: Query) -> Query:
-    """Gives the query whose rows are those of the pull query, with what it sorts by behind them.
+    """Return the query whose rows are those of the pull query, with what it sorts by behind them.
 
     before: SELECT A FROM T ORDER BY B DESC LIMIT 3
     after:  SELECT A, B AS KSQL_ORDER_0 FROM T EMIT CHANGES
@@ -93,7 +93,7 @@ def _meant(expression: Expression, aliases: dict[str | None, Expression]) -> Exp
 
 
 def pulled_catalog(query: Query, catalog: Catalog) -> Catalog:
-    """Gives the catalog to plan with: a table that is read alone is a stream of its rows.
+    """Return the catalog to plan with: a table that is read alone is a stream of its rows.
 
     Each row comes once, so every aggregate can take it. Joins need tables as they are.
     """
@@ -220,7 +220,7 @@ def _check_names(query: Query, names: list[str], columns: tuple[SourceColumn, ..
 
 
 def _latest(records: Iterable[ProducedRecord]) -> list[ProducedRecord]:
-    """Keeps the last record of each key; a deleted key has none."""
+    """Keep the last record of each key; a deleted key has none."""
     found: dict[bytes | None, ProducedRecord] = {}
     for record in records:
         found.pop(record.key, None)

@@ -108,7 +108,7 @@ class PushQuery:
         return read
 
     def rows_of(self, records: Iterable[ProducedRecord]) -> list[Row]:
-        """Gives the rows of a local query's records."""
+        """Return the rows of a local query's records."""
         own = (record for record in records if record.topic == self.id)
         return list(self.read((record.key, record.value) for record in own))
 
@@ -119,7 +119,7 @@ def page(rows: Iterable[Row], offset: int, limit: int | None) -> Iterator[Row]:
 
 
 def key_places(step: Step) -> list[int | None]:
-    """Gives, for each column of a SELECT, its place in the key and its window's bounds."""
+    """Return, for each column of a SELECT, its place in the key and its window's bounds."""
     if not isinstance(step, ProjectStep):
         # The rows of a stream; a record without a value is not one of them.
         return [None] * len(step.columns)

@@ -70,7 +70,7 @@ def settings_of(plan: QueryPlan) -> dict[str, str]:
 
 
 def topic_config(source: DataSource) -> dict[str, str]:
-    """Gives what the topic of a stream or table is made with; the broker decides on the rest."""
+    """Return what the topic of a stream or table is made with; the broker decides on the rest."""
     config = {}
     if source.is_table:
         config["cleanup.policy"] = "compact" if source.is_compacted else "compact,delete"
@@ -352,7 +352,7 @@ class SparkQueries:
         return {**self._config, **settings_of(plan), **own}
 
     def _open_session(self) -> None:
-        """Opens the Spark session that all queries share, so that none ends it with itself."""
+        """Open the Spark session that all queries share, so that none ends it with itself."""
         with self._opening:
             # Threads that start queries must not import modules at the same time.
             importlib.import_module("penstock.runtime.spark.driver.streams")
@@ -382,7 +382,7 @@ class SparkQueries:
         return [a for query_id, a in self.applications.items() if query_id not in self._paused]
 
     def wait(self) -> None:
-        """Waits until a query fails, and raises its error; Ctrl-C ends the wait."""
+        """Wait until a query fails, and raise its error; Ctrl-C ends the wait."""
         while True:
             for query_id, application in self.applications.items():
                 if application.error is not None:
@@ -394,7 +394,7 @@ class SparkQueries:
     # Push queries
 
     def push(self, query: PushQuery) -> RunningPush:
-        """Starts a push query; whoever reads its rows closes it."""
+        """Start a push query; whoever reads its rows closes it."""
         self.make_topics()
         self._admin.create_topic(query.id)
         application = self._started(query.plan, query.topology)
@@ -404,14 +404,14 @@ class SparkQueries:
         return RunningPush(query, application, consumer, self._admin, config)
 
     def select(self, query: PushQuery, timeout_s: float | None = None) -> Iterator[Row]:
-        """Runs a push query and gives its rows, until its LIMIT or ``timeout_s`` without a row."""
+        """Run a push query, and yield its rows until its LIMIT or ``timeout_s`` without a row."""
         with self.push(query) as running:
             yield from running.rows(timeout_s)
 
     # Pull queries
 
     def pull(self, query: PullQuery) -> list[Row]:
-        """Answers a pull query from what has been committed to the topics of its tables."""
+        """Answer a pull query from what has been committed to the topics of its tables."""
         self.make_topics()
         return query.rows(self._records)
 
@@ -443,7 +443,7 @@ class SparkQueries:
             consumer.close()
 
     def close(self) -> None:
-        """Ends all queries after the batch that is under way."""
+        """End all queries after the batch that is under way."""
         self.is_closed = True
         with ThreadPoolExecutor(_AT_ONCE, "penstock-close") as pool:
             list(pool.map(lambda each: each.close(), self.applications.values()))

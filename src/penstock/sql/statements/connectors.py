@@ -41,7 +41,7 @@ _ABOUT = re.compile(
 
 
 def asks_connect(script: str) -> bool:
-    """Tell whether a script has a statement about connectors, as far as its words show.
+    """Return whether a script has a statement about connectors, as far as its words show.
 
     It may say yes to a column of that name, so nothing but a start may depend on it.
     """

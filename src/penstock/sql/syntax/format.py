@@ -16,7 +16,7 @@ __all__ = ["format_expression", "format_query", "format_statement", "format_type
 
 
 def format_statement(statement: ast.Statement) -> str:
-    """Writes a statement on one line, without its semicolon.
+    """Write a statement on one line, without its semicolon.
 
     >>> from penstock.sql.syntax.parser import parse_statement
     >>> format_statement(parse_statement("select a+1 b from s emit changes;"))

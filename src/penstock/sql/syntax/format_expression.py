@@ -26,12 +26,12 @@ _query_text: list[Callable[[Any], str]] = [lambda _: "SELECT ..."]
 
 
 def write_queries_with(write: Callable[[Any], str]) -> None:
-    """Sets the function that writes a query inside an expression."""
+    """Set the function that writes a query inside an expression."""
     _query_text[0] = write
 
 
 def identifier(name: str) -> str:
-    """Writes a name, between backquotes unless it reads the same without."""
+    """Write a name, between backquotes unless it reads the same without."""
     if _PLAIN.fullmatch(name) and name not in keywords():
         return name
     return f"`{_keep_variables(name).replace('`', '``')}`"
@@ -42,7 +42,7 @@ def string(text: str) -> str:
 
 
 def format_type(node: TypeNode) -> str:
-    """Writes a type as SQL."""
+    """Write a type as SQL."""
     match node:
         case ArrayOf(element):
             return f"ARRAY<{format_type(element)}>"
@@ -59,7 +59,7 @@ def format_type(node: TypeNode) -> str:
 
 
 def format_expression(node: ast.Expression) -> str:
-    """Writes an expression as SQL, with the fewest brackets that keep its meaning."""
+    """Write an expression as SQL, with the fewest brackets that keep its meaning."""
     return _text(node)[0]
 
 
@@ -78,7 +78,7 @@ def _all(nodes: tuple[ast.Expression, ...]) -> str:
 
 
 def _text(node: ast.Expression) -> tuple[str, int]:
-    """Gives the text of an expression and how tightly it binds."""
+    """Return the text of an expression and how tightly it binds."""
     match node:
         case ast.Or():
             return _joined(node, " OR ", _OR), _OR
@@ -208,7 +208,7 @@ def _compound(node: ast.Expression) -> str:
 
 
 def format_order_item(item: Any) -> str:
-    """Writes one key of ORDER BY."""
+    """Write one key of ORDER BY."""
     direction = " DESC" if item.is_descending else ""
     nulls = ""
     if item.nulls_first is not None:

@@ -14,7 +14,7 @@ from penstock.sql.syntax.format_expression import (
 
 
 def format_query(query: ast.Query) -> str:
-    """Writes a query on one line."""
+    """Write a query on one line."""
     parts = []
     if query.common_tables:
         tables = (f"{identifier(t.name)} AS ({format_query(t.query)})" for t in query.common_tables)

@@ -90,7 +90,7 @@ class SourceText:
 
 
 def scan(source: SourceText, variables: Mapping[str, str] | None = None) -> Iterator[Lexeme]:
-    """Yields the lexemes of a text with ``${name}`` replaced.
+    """Yield the lexemes of a text with ``${name}`` replaced.
 
     Without ``variables`` the replacing is left out: a script is first cut into statements, for a
     statement may define what the next one uses.
@@ -107,7 +107,7 @@ def scan(source: SourceText, variables: Mapping[str, str] | None = None) -> Iter
 
 
 def split(source: SourceText) -> Iterator[tuple[int, int]]:
-    """Yields start and end of each statement, without its semicolon; skips empty ones."""
+    """Yield start and end of each statement, without its semicolon; skip empty ones."""
     start: int | None = None
     end = 0
     for lexeme in scan(source):
@@ -270,7 +270,7 @@ class GrammarLexer(Lexer):
 
 
 def _is_name(word: str, after: Sequence[Lexeme]) -> bool:
-    """Tells whether a word is a name by what follows it, where both can stand."""
+    """Return whether a word is a name by what follows it, where both can stand."""
     if word in _KEYWORD_BEFORE:
         return not after or after[0].value not in _KEYWORD_BEFORE[word]
     if word in _KEYWORD_BEFORE_KIND:
@@ -279,7 +279,7 @@ def _is_name(word: str, after: Sequence[Lexeme]) -> bool:
 
 
 def accepts(parser_state: Any, terminal: str) -> bool:
-    """Tells whether the parser can take this terminal next, by walking its reductions.
+    """Return whether the parser can take this terminal next, by walking its reductions.
 
     The state's own table is not enough: LALR merges states, so it lists terminals that only
     another context can take.
@@ -303,7 +303,7 @@ def accepts(parser_state: Any, terminal: str) -> bool:
 
 
 def _opens_lambda(lexemes: Sequence[Lexeme], i: int) -> bool:
-    """Tells whether the bracket at ``i`` opens the parameters of a lambda: ``(x, y) =>``."""
+    """Return whether the bracket at ``i`` opens the parameters of a lambda: ``(x, y) =>``."""
     i += 1
     while i + 2 < len(lexemes) and lexemes[i].kind in ("WORD", "QUOTED"):
         after = lexemes[i + 1].value

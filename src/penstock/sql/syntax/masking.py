@@ -43,7 +43,7 @@ def masked_sql(script: str) -> str:
 
 
 def is_about_new_connector(script: str) -> bool:
-    """Tell whether a script creates a connector, whose properties may all be secret."""
+    """Return whether a script creates a connector, whose properties may all be secret."""
     return _CONNECTOR.search(script) is not None
 
 

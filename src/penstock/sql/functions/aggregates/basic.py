@@ -37,7 +37,7 @@ def same(state: Any) -> Any:
 
 @aggregate("COUNT", "-> BIGINT", "ANY -> BIGINT")
 def count(types: Sequence[Any], _: Sequence[Any], __: Settings) -> Aggregator:
-    """Counts rows, or the values of a column that are not NULL."""
+    """Count rows, or the values of a column that are not NULL."""
 
     def add(state: int, *values: Any) -> int:
         return state + (None not in values)
@@ -106,20 +106,20 @@ def _summing(type_: SqlType, values_of: Callable[[Any], Any]) -> Aggregator:
 
 @aggregate("SUM", *(f"{t} -> {t}" for t in _NUMBERS))
 def sum_(types: Sequence[Any], _: Sequence[Any], __: Settings) -> Aggregator:
-    """Adds up values; NULLs are left out."""
+    """Add up values; NULLs are left out."""
     summing = _summing(types[0], lambda value: (value,))
     return replace(summing, over_columns=_SUMS.get(types[0]))
 
 
 @aggregate("SUM_LIST", *(f"ARRAY<{t}> -> {t}" for t in _NUMBERS))
 def sum_list(types: Sequence[Any], _: Sequence[Any], __: Settings) -> Aggregator:
-    """Adds up the elements of arrays; NULLs are left out."""
+    """Add up the elements of arrays; NULLs are left out."""
     return _summing(types[0].element, lambda value: value or ())
 
 
 @aggregate("AVG", "INTEGER -> DOUBLE", "BIGINT -> DOUBLE", "DOUBLE -> DOUBLE")
 def avg(types: Sequence[Any], _: Sequence[Any], __: Settings) -> Aggregator:
-    """Gives the average of values; NULLs are left out."""
+    """Return the average of values; NULLs are left out."""
     number = DOUBLE if types[0] == DOUBLE else BIGINT
     state_type = StructType((Field("SUM", number), Field("COUNT", BIGINT)))
     zero = _zero(number)
@@ -156,13 +156,13 @@ def _extreme(type_: SqlType, choose: Callable[[Any, Any], Any]) -> Aggregator:
 
 @aggregate("MIN", *(f"{t} -> {t}" for t in SORTABLE))
 def min_(types: Sequence[Any], _: Sequence[Any], __: Settings) -> Aggregator:
-    """Gives the smallest value that is not NULL."""
+    """Return the smallest value that is not NULL."""
     return replace(_extreme(types[0], min), over_columns=folds.least)
 
 
 @aggregate("MAX", *(f"{t} -> {t}" for t in SORTABLE))
 def max_(types: Sequence[Any], _: Sequence[Any], __: Settings) -> Aggregator:
-    """Gives the largest value that is not NULL."""
+    """Return the largest value that is not NULL."""
     return replace(_extreme(types[0], max), over_columns=folds.greatest)
 
 
@@ -174,7 +174,7 @@ def _limit(settings: Settings, name: str) -> int:
 
 @aggregate("COLLECT_LIST", "A -> ARRAY<A>")
 def collect_list(types: Sequence[Any], _: Sequence[Any], settings: Settings) -> Aggregator:
-    """Collects values into an array, up to 1000 of them."""
+    """Collect values into an array, up to 1000 of them."""
     limit, type_ = _limit(settings, "collect_list"), ArrayType(types[0])
 
     def undo(state: list[Any], value: Any) -> list[Any]:
@@ -197,7 +197,7 @@ def collect_list(types: Sequence[Any], _: Sequence[Any], settings: Settings) -> 
 
 @aggregate("COLLECT_SET", "A -> ARRAY<A>")
 def collect_set(types: Sequence[Any], _: Sequence[Any], settings: Settings) -> Aggregator:
-    """Collects distinct values into an array, up to 1000 of them."""
+    """Collect distinct values into an array, up to 1000 of them."""
     limit, type_ = _limit(settings, "collect_set"), ArrayType(types[0])
 
     def add(state: list[Any], value: Any) -> list[Any]:
@@ -213,7 +213,7 @@ def collect_set(types: Sequence[Any], _: Sequence[Any], settings: Settings) -> A
 
 @aggregate("HISTOGRAM", "STRING -> MAP<STRING, BIGINT>")
 def histogram(types: Sequence[Any], _: Sequence[Any], settings: Settings) -> Aggregator:
-    """Counts how often each text appears, for up to 1000 texts."""
+    """Count how often each text appears, for up to 1000 texts."""
     limit, type_ = _limit(settings, "histogram"), MapType(STRING, BIGINT)
 
     def moved(state: dict[str, int], value: str | None, by: int) -> dict[str, int]:
@@ -244,7 +244,7 @@ def histogram(types: Sequence[Any], _: Sequence[Any], settings: Settings) -> Agg
 
 @aggregate("ATTR", "A -> A")
 def attr(types: Sequence[Any], _: Sequence[Any], __: Settings) -> Aggregator:
-    """Gives the value that all rows share, NULL when they differ."""
+    """Return the value that all rows share, NULL when they differ."""
     state_type = ArrayType(StructType((Field("VAL", types[0]), Field("COUNT", INTEGER))))
 
     def moved(state: list[dict[str, Any]], value: Any, by: int) -> list[dict[str, Any]]:
@@ -274,7 +274,7 @@ _SKETCH_SIZE = 2048
 
 @aggregate("COUNT_DISTINCT", "ANY -> BIGINT")
 def count_distinct(types: Sequence[Any], _: Sequence[Any], __: Settings) -> Aggregator:
-    """Counts distinct values, exactly up to 2047 of them and approximately above."""
+    """Count distinct values, exactly up to 2047 of them and approximately above."""
 
     def hashed(value: Any) -> int:
         data = repr(key_of(value)).encode("utf-8", "surrogatepass")

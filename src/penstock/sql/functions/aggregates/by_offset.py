@@ -112,13 +112,13 @@ def _flag(constants: Sequence[Any], place: int) -> bool:
 
 @aggregate("LATEST_BY_OFFSET", _ONE[0])
 def latest(types: Sequence[Any], constants: Sequence[Any], _: Settings) -> Aggregator:
-    """Gives the last value, or the last n as an array; NULLs count when the flag is false."""
+    """Return the last value, or the last n as an array; NULLs count when the flag is false."""
     return _one(types, _flag(constants, 0), latest=True)
 
 
 @aggregate("EARLIEST_BY_OFFSET", _ONE[0])
 def earliest(types: Sequence[Any], constants: Sequence[Any], _: Settings) -> Aggregator:
-    """Gives the first value, or the first n as an array; NULLs count when the flag is false."""
+    """Return the first value, or the first n as an array; NULLs count when the flag is false."""
     return _one(types, _flag(constants, 0), latest=False)
 
 

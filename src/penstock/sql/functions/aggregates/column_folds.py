@@ -19,7 +19,7 @@ Columns = Sequence[Sequence[Any]]
 
 
 def count_columns(states: list[Any], codes: Codes, columns: Columns) -> None:
-    """Counts rows without a NULL among their values."""
+    """Count rows without a NULL among their values."""
     if any(None in column for column in columns):
         codes = codes[np.array([None not in values for values in zip(*columns, strict=True)], bool)]
     sizes = np.bincount(codes, minlength=len(states)).tolist()
@@ -27,14 +27,14 @@ def count_columns(states: list[Any], codes: Codes, columns: Columns) -> None:
 
 
 def add_doubles(states: list[Any], codes: Codes, columns: Columns) -> None:
-    """Adds in the order of the records: the order decides on the last digits."""
+    """Add in the order of the records: the order decides on the last digits."""
     for code, value in zip(codes.tolist(), columns[0], strict=True):
         if value is not None:
             states[code] += value
 
 
 def whole_adder(low: int, high: int) -> FoldColumns:
-    """Gives the sum of whole numbers that may leave their range at no point."""
+    """Return the sum of whole numbers that may leave their range at no point."""
 
     def add(states: list[Any], codes: Codes, columns: Columns) -> None:
         for code, value in zip(codes.tolist(), columns[0], strict=True):
@@ -64,7 +64,7 @@ def greatest(states: list[Any], codes: Codes, columns: Columns) -> None:
 
 
 def average_columns(states: list[Any], codes: Codes, columns: Columns) -> None:
-    """Moves the sum and the count of an average; whole sums wrap around."""
+    """Move the sum and the count of an average; whole sums wrap around."""
     sums = [state["SUM"] for state in states]
     counts = [state["COUNT"] for state in states]
     for code, value in zip(codes.tolist(), columns[0], strict=True):

@@ -10,7 +10,7 @@ from penstock.sql.values import key_of
 
 
 def exact_count_distinct(type_: SqlType) -> Aggregator:
-    """Counts distinct values of a column that are not NULL; its state holds each of them."""
+    """Count distinct values of a column that are not NULL; its state holds each of them."""
     state_type = ArrayType(StructType((Field("VAL", type_), Field("COUNT", BIGINT))))
 
     def moved(state: list[dict[str, Any]], value: Any, by: int) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ Entries = list[dict[str, Any]]
 
 
 def over_distinct(inner: Aggregator, type_: SqlType) -> Aggregator:
-    """Gives an aggregator that keeps each value with its count, and folds the values when read.
+    """Return an aggregator that keeps each value with its count, and folds the values when read.
 
     So it is exact, it can take back a value of a table's changed row, and its state grows with
     the number of distinct values in the group. NULLs are left out.

@@ -19,7 +19,7 @@ _SAMPLE = StructType((Field("COUNT", BIGINT), Field("SUM", DOUBLE), Field("M2", 
 
 @aggregate("CORRELATION", *(f"{t}, {t} -> DOUBLE" for t in _NUMBERS))
 def correlation(types: Sequence[Any], _: Sequence[Any], __: Settings) -> Aggregator:
-    """Gives Pearson's correlation of two columns; rows with a NULL are left out."""
+    """Return Pearson's correlation of two columns; rows with a NULL are left out."""
 
     def moved(state: dict[str, Any], x: Any, y: Any, by: int) -> dict[str, Any]:
         if x is None or y is None:
@@ -83,11 +83,11 @@ def _start() -> dict[str, Any]:
 
 @aggregate("STDDEV_SAMP", *(f"{t} -> DOUBLE" for t in _NUMBERS))
 def stddev_samp(types: Sequence[Any], _: Sequence[Any], __: Settings) -> Aggregator:
-    """Gives the variance of a sample: an old name kept as ksqlDB has it, see STDDEV_SAMPLE."""
+    """Return the variance of a sample: an old name kept as ksqlDB has it, see STDDEV_SAMPLE."""
     return Aggregator(_start, _add, _merge, _variance, _SAMPLE, DOUBLE, _undo)
 
 
 @aggregate("STDDEV_SAMPLE", *(f"{t} -> DOUBLE" for t in _NUMBERS))
 def stddev_sample(types: Sequence[Any], _: Sequence[Any], __: Settings) -> Aggregator:
-    """Gives the standard deviation of a sample."""
+    """Return the standard deviation of a sample."""
     return Aggregator(_start, _add, _merge, _deviation, _SAMPLE, DOUBLE, _undo)

@@ -34,7 +34,7 @@ def _midnight(days: int) -> datetime:
 
 @scalar("FORMAT_TIMESTAMP", "TIMESTAMP, STRING -> STRING")
 def format_timestamp(ms: int, pattern: str) -> str:
-    """Writes a timestamp by a pattern, in UTC or in a time zone."""
+    """Write a timestamp by a pattern, in UTC or in a time zone."""
     return write(from_ms(ms), pattern)
 
 
@@ -45,19 +45,19 @@ def format_timestamp_in(ms: int, pattern: str, zone: str) -> str:
 
 @scalar("FORMAT_DATE", "DATE, STRING -> STRING")
 def format_date(days: int, pattern: str) -> str:
-    """Writes a date by a pattern."""
+    """Write a date by a pattern."""
     return write_date(_midnight(days), pattern)
 
 
 @scalar("FORMAT_TIME", "TIME, STRING -> STRING")
 def format_time(ms: int, pattern: str) -> str:
-    """Writes a time of day by a pattern."""
+    """Write a time of day by a pattern."""
     return write_time(EPOCH + timedelta(milliseconds=ms), pattern)
 
 
 @scalar("PARSE_TIMESTAMP", "STRING, STRING -> TIMESTAMP")
 def parse_timestamp(text: str, pattern: str) -> int:
-    """Reads a timestamp by a pattern, in UTC or in a time zone."""
+    """Read a timestamp by a pattern, in UTC or in a time zone."""
     return to_ms(read(text, pattern))
 
 
@@ -68,31 +68,31 @@ def parse_timestamp_in(text: str, pattern: str, zone: str) -> int:
 
 @scalar("PARSE_DATE", "STRING, STRING -> DATE")
 def parse_date(text: str, pattern: str) -> int:
-    """Reads a date by a pattern."""
+    """Read a date by a pattern."""
     return read_simple_date(text, pattern)
 
 
 @scalar("PARSE_TIME", "STRING, STRING -> TIME")
 def parse_time(text: str, pattern: str) -> int:
-    """Reads a time of day by a pattern."""
+    """Read a time of day by a pattern."""
     return to_ms(read_time(text, pattern)) % DAY_MS
 
 
 @scalar("FROM_UNIXTIME", "BIGINT -> TIMESTAMP")
 def from_unixtime(ms: int) -> int:
-    """Gives the timestamp of milliseconds since 1970."""
+    """Return the timestamp of milliseconds since 1970."""
     return ms
 
 
 @scalar("FROM_DAYS", "INTEGER -> DATE")
 def from_days_(days: int) -> int:
-    """Gives the date of days since 1970."""
+    """Return the date of days since 1970."""
     return days
 
 
 @scalar("UNIX_TIMESTAMP", "TIMESTAMP -> BIGINT")
 def unix_timestamp(ms: int) -> int:
-    """Gives milliseconds since 1970, of a timestamp or of now."""
+    """Return milliseconds since 1970, of a timestamp or of now."""
     return ms
 
 
@@ -103,7 +103,7 @@ def unix_timestamp_now() -> int:
 
 @scalar("UNIX_DATE", "DATE -> INTEGER")
 def unix_date(days: int) -> int:
-    """Gives days since 1970, of a date or of today."""
+    """Return days since 1970, of a date or of today."""
     return days
 
 
@@ -114,25 +114,25 @@ def unix_date_now() -> int:
 
 @scalar("CURRENT_TIMESTAMP", "-> TIMESTAMP")
 def current_timestamp() -> int:
-    """Gives the time of the clock when the row is computed; brackets may be left out."""
+    """Return the time of the clock when the row is computed; brackets may be left out."""
     return unix_timestamp_now()
 
 
 @scalar("CURRENT_DATE", "-> DATE")
 def current_date() -> int:
-    """Gives today's date in UTC when the row is computed; brackets may be left out."""
+    """Return today's date in UTC when the row is computed; brackets may be left out."""
     return unix_date_now()
 
 
 @scalar("CURRENT_TIME", "-> TIME")
 def current_time() -> int:
-    """Gives the time of day in UTC when the row is computed; brackets may be left out."""
+    """Return the time of day in UTC when the row is computed; brackets may be left out."""
     return unix_timestamp_now() % DAY_MS
 
 
 @scalar("CONVERT_TZ", "TIMESTAMP, STRING, STRING -> TIMESTAMP")
 def convert_tz(ms: int, source: str, target: str) -> int:
-    """Moves the clock time of a timestamp from one time zone to another."""
+    """Move the clock time of a timestamp from one time zone to another."""
     # The offsets are those of the timestamp itself, as if its clock time were that of UTC.
     offsets = [_zoned(ms, zone).utcoffset() or timedelta() for zone in (source, target)]
     return ms + (offsets[1] - offsets[0]) // timedelta(milliseconds=1)
@@ -153,31 +153,31 @@ def _add(ms: int, unit: str, amount: int) -> int:
 
 @scalar("TIMESTAMPADD", "UNIT, INTEGER, TIMESTAMP -> TIMESTAMP")
 def timestampadd(unit: str, amount: int, ms: int) -> int:
-    """Adds a number of time units to a timestamp."""
+    """Add a number of time units to a timestamp."""
     return _add(ms, unit, amount)
 
 
 @scalar("TIMESTAMPSUB", "UNIT, INTEGER, TIMESTAMP -> TIMESTAMP")
 def timestampsub(unit: str, amount: int, ms: int) -> int:
-    """Subtracts a number of time units from a timestamp."""
+    """Subtract a number of time units from a timestamp."""
     return _add(ms, unit, -amount)
 
 
 @scalar("DATEADD", "UNIT, INTEGER, DATE -> DATE")
 def dateadd(unit: str, amount: int, days: int) -> int:
-    """Adds a number of time units to a date."""
+    """Add a number of time units to a date."""
     return _add(days * DAY_MS, unit, amount) // DAY_MS
 
 
 @scalar("DATESUB", "UNIT, INTEGER, DATE -> DATE")
 def datesub(unit: str, amount: int, days: int) -> int:
-    """Subtracts a number of time units from a date."""
+    """Subtract a number of time units from a date."""
     return dateadd(unit, -amount, days)
 
 
 @scalar("TIMEADD", "UNIT, INTEGER, TIME -> TIME")
 def timeadd(unit: str, amount: int, ms: int) -> int:
-    """Adds a number of time units to a time of day, past midnight if need be."""
+    """Add a number of time units to a time of day, past midnight if need be."""
     if unit not in _UNIT_MS:
         raise FunctionError("bad-argument", f"a time of day has no {unit}")
     return (ms + amount * _UNIT_MS[unit]) % DAY_MS
@@ -185,25 +185,25 @@ def timeadd(unit: str, amount: int, ms: int) -> int:
 
 @scalar("TIMESUB", "UNIT, INTEGER, TIME -> TIME")
 def timesub(unit: str, amount: int, ms: int) -> int:
-    """Subtracts a number of time units from a time of day."""
+    """Subtract a number of time units from a time of day."""
     return timeadd(unit, -amount, ms)
 
 
 @scalar("DATETOSTRING", "INTEGER, STRING -> STRING")
 def datetostring(days: int, pattern: str) -> str:
-    """Writes days since 1970 by a pattern; FORMAT_DATE does it for dates."""
+    """Write days since 1970 by a pattern; FORMAT_DATE does it for dates."""
     return format_date(days, pattern)
 
 
 @scalar("STRINGTODATE", "STRING, STRING -> INTEGER")
 def stringtodate(text: str, pattern: str) -> int:
-    """Reads a date by a pattern as days since 1970; PARSE_DATE gives a date."""
+    """Read a date by a pattern as days since 1970; PARSE_DATE gives a date."""
     return days_of(read_date(text, pattern).date())
 
 
 @scalar("TIMESTAMPTOSTRING", "BIGINT, STRING -> STRING")
 def timestamptostring(ms: int, pattern: str) -> str:
-    """Writes milliseconds since 1970 by a pattern; FORMAT_TIMESTAMP does it for timestamps."""
+    """Write milliseconds since 1970 by a pattern; FORMAT_TIMESTAMP does it for timestamps."""
     return format_timestamp(ms, pattern)
 
 
@@ -214,7 +214,7 @@ def timestamptostring_in(ms: int, pattern: str, zone: str) -> str:
 
 @scalar("STRINGTOTIMESTAMP", "STRING, STRING -> BIGINT")
 def stringtotimestamp(text: str, pattern: str) -> int:
-    """Reads a timestamp by a pattern as milliseconds; PARSE_TIMESTAMP gives a timestamp."""
+    """Read a timestamp by a pattern as milliseconds; PARSE_TIMESTAMP gives a timestamp."""
     return parse_timestamp(text, pattern)
 
 

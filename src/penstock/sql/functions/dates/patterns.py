@@ -48,7 +48,7 @@ class Piece:
 
 @lru_cache(maxsize=256)
 def pieces_of(pattern: str) -> tuple[Piece, ...]:
-    """Cuts a pattern into pieces; raises FunctionError where DateTimeFormatter would refuse it."""
+    """Cut a pattern into pieces; raise a FunctionError where DateTimeFormatter would."""
     pieces = cut(pattern)
     depth = 0
     for piece in pieces:
@@ -61,7 +61,7 @@ def pieces_of(pattern: str) -> tuple[Piece, ...]:
 
 
 def cut(pattern: str) -> tuple[Piece, ...]:
-    """Cuts a pattern into letters and literal text, whatever the letters are."""
+    """Cut a pattern into letters and literal text, whatever the letters are."""
     pieces: list[Piece] = []
     position = 0
     while position < len(pattern):
@@ -87,7 +87,7 @@ _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2})(?::?(\d{2}))?)
 
 @lru_cache(maxsize=256)
 def zone_of(name: str) -> tzinfo:
-    """Gives a time zone by its name, such as Europe/Paris or +01:00, as ``ZoneId.of`` does."""
+    """Return a time zone by its name, such as Europe/Paris or +01:00, as ``ZoneId.of`` does."""
     if name in ("Z", "UTC", "GMT", "UT"):
         return UTC
     match = _OFFSET.fullmatch(name)
@@ -103,7 +103,7 @@ def zone_of(name: str) -> tzinfo:
 
 
 def zone_in_text(name: str) -> tzinfo:
-    """Gives a time zone by the name that a text has for it, which may be short, such as PST."""
+    """Return a time zone by the name that a text has for it, which may be short, such as PST."""
     return zone_of(_SHORT_ZONES.get(name.upper(), name))
 
 

@@ -22,12 +22,12 @@ _NOT_READ = frozenset("YwWecQq")
 
 
 def read(text: str, pattern: str, zone: tzinfo = UTC) -> datetime:
-    """Reads a moment by a pattern; what the pattern leaves out is the first one of 1970."""
+    """Read a moment by a pattern; what the pattern leaves out is the first one of 1970."""
     return _moment(_fields(text, pattern), text, zone)
 
 
 def read_date(text: str, pattern: str) -> datetime:
-    """Reads a date, of which no part may be missing."""
+    """Read a date, of which no part may be missing."""
     found = _fields(text, pattern)
     has_day = "D" in found or (("M" in found or "L" in found) and "d" in found)
     if not has_day or not found.keys() & {"y", "u", "yy"}:
@@ -36,7 +36,7 @@ def read_date(text: str, pattern: str) -> datetime:
 
 
 def read_time(text: str, pattern: str) -> datetime:
-    """Reads a time of day: the pattern must have an hour, and nothing of a date."""
+    """Read a time of day: the pattern must have an hour, and nothing of a date."""
     found = _fields(text, pattern)
     letters = {piece.letter for piece in pieces_of(pattern) if piece.letter}
     if letters & DATE_LETTERS.keys():
@@ -64,7 +64,7 @@ def _moment(found: dict[str, str], text: str, zone: tzinfo) -> datetime:
 
 @lru_cache(maxsize=256)
 def _reader(pattern: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
-    """Gives a regular expression with one group for each letter of the pattern."""
+    """Return a regular expression with one group for each letter of the pattern."""
     parts: list[str] = []
     letters: list[str] = []
     for piece in pieces_of(pattern):

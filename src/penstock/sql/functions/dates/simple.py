@@ -17,7 +17,7 @@ _NUMBERS = frozenset("yYMdDHkKhmsSF")
 
 
 def read_simple_date(text: str, pattern: str) -> int:
-    """Gives the days since 1970 of a date; a pattern may name a time, but it must be midnight."""
+    """Return the days since 1970 of a date; a pattern may name a time, but it must be midnight."""
     expression, letters = _reader(pattern)
     match = expression.match(text)
     if match is None:

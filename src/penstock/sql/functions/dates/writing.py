@@ -17,18 +17,18 @@ from penstock.sql.functions.dates.patterns import (
 
 
 def write(moment: datetime, pattern: str) -> str:
-    """Writes a moment, whose time zone is set, by a pattern."""
+    """Write a moment, whose time zone is set, by a pattern."""
     return "".join(_written(moment, piece) for piece in pieces_of(pattern))
 
 
 def write_date(moment: datetime, pattern: str) -> str:
-    """Writes a date alone: a pattern that asks for a time or a zone is refused."""
+    """Write a date alone: a pattern that asks for a time or a zone is refused."""
     _check_letters(pattern, DATE_LETTERS, "a date")
     return write(moment, pattern)
 
 
 def write_time(moment: datetime, pattern: str) -> str:
-    """Writes a time of day alone: a pattern that asks for a date or a zone is refused."""
+    """Write a time of day alone: a pattern that asks for a date or a zone is refused."""
     _check_letters(pattern, TIME_LETTERS, "a time of day")
     return write(moment, pattern)
 

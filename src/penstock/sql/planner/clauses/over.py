@@ -98,7 +98,7 @@ def _check(nodes: list[Over], stage: Stage, query: Query) -> None:
 
 
 def _is_by_time(node: Over) -> bool:
-    """Tell whether rows are taken in the order of their time, not in that of their arrival."""
+    """Return whether rows are taken in the order of their time, not in that of their arrival."""
     if not node.order_by:
         return False
     (item, *others) = node.order_by

@@ -156,7 +156,7 @@ def _check_kind(node: Join, right: Stage) -> None:
 def with_condition(
     stage: Stage, rest: Expression | None, node: Join, right: Stage, environment: Environment
 ) -> Stage:
-    """Applies what is left of the condition to the joined rows.
+    """Apply what is left of the condition to the joined rows.
 
     After an INNER JOIN rows that do not fit are left out; after a LEFT JOIN they are rows
     without a partner, so the columns of the right side become NULL.

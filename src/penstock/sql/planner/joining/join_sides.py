@@ -137,14 +137,14 @@ def check_kinds(sides: Sides) -> None:
 
 
 def is_key(expressions: tuple[Expression, ...], stage: Stage) -> bool:
-    """Tell whether expressions are the key of a stage, all of it and in its order."""
+    """Return whether expressions are the key of a stage, all of it and in its order."""
     if len(expressions) != len(stage.key_refs):
         return False
     return all(is_key_column(each, place, stage) for place, each in enumerate(expressions))
 
 
 def is_key_column(expression: Expression, place: int, stage: Stage) -> bool:
-    """Tell whether an expression always has the value of one column of the key."""
+    """Return whether an expression always has the value of one column of the key."""
     if expression == stage.key_refs[place]:
         return True
     return bool(stage.equivalent) and expression in stage.equivalent[place]

@@ -37,7 +37,7 @@ from penstock.sql.planner.subqueries import derived_stage
 
 
 def joined(analysis: Analysis, environment: Environment) -> Stage:
-    """Gives the stage of FROM: a source, or the joins of several from left to right."""
+    """Return the stage of FROM: a source, or the joins of several from left to right."""
     return _stage(analysis.query.source, analysis, environment, environment.prefix)
 
 
@@ -193,7 +193,7 @@ def _is_rekeyed(stage: Stage) -> bool:
 
 
 def _key_format(left: Stage, right: Stage, environment: Environment) -> FormatSpec:
-    """Gives the left side's format, unless only the right side keeps its key."""
+    """Return the left side's format, unless only the right side keeps its key."""
     for side in (left, right):
         if not _is_rekeyed(side) and side.step.key_format.name != "NONE":
             return side.step.key_format
@@ -204,7 +204,7 @@ def _key_format(left: Stage, right: Stage, environment: Environment) -> FormatSp
 
 
 def _in_format(stage: Stage, key_format: FormatSpec, name: str) -> Stage:
-    """Writes the keys of a side anew where their bytes may differ from the other side's.
+    """Write the keys of a side anew where their bytes may differ from the other side's.
 
     Keys with a schema id always may: the id depends on who wrote them.
     """

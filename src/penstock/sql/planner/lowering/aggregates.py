@@ -38,7 +38,7 @@ EMIT_INTERVAL = "ksql.streams.__emit.interval.ms.kstreams.windowed.aggregation__
 
 
 def lower_aggregate(step: AggregateStep, lowering: Lowering, rows: Any) -> PendingTable:
-    """Folds the arguments of the aggregate calls; the row is made of key and results."""
+    """Fold the arguments of the aggregate calls; the row is made of key and results."""
     fold = _Fold.of(step, lowering)
     states: KTable[Any, Any]
     if step.input.is_table:
@@ -81,7 +81,7 @@ class _Fold:
         )
 
     def initial(self) -> Row | None:
-        """Gives no state: an aggregate hands it on as the old row, and there was none."""
+        """Return no state: an aggregate hands it on as the old row, and there was none."""
         return None
 
     def add(self, key: Any, values: Row, states: Row | None) -> Row:

@@ -67,7 +67,7 @@ _LOWERINGS: dict[type[Step], Callable[..., Lowered]] = {
 def topology_of(
     plan: QueryPlan, environment: Environment, registry: SchemaRegistry | None
 ) -> Topology:
-    """Gives the topology of a query; without a sink it ends in the topic of the query's id."""
+    """Return the topology of a query; without a sink it ends in the topic of the query's id."""
     sources = tuple(step for step in steps_of(plan.step) if isinstance(step, SourceStep))
     lowering = Lowering(plan.id, environment, registry, columns_used(plan.step), sources)
     last = lower(plan.step, lowering)
@@ -77,7 +77,7 @@ def topology_of(
 
 
 def lower(step: Step, lowering: Lowering) -> Lowered:
-    """Lowers a step after the ones before it."""
+    """Lower a step after the ones before it."""
     if isinstance(step, JoinStep) and is_stream_table(step):
         # The table comes first, so that generated names have the numbers that ksqlDB's have.
         right = made(lower(step.right, lowering))

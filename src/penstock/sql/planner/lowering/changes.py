@@ -16,7 +16,7 @@ from penstock.state.stores import Stores
 def lower_changes(
     step: ChangesStep, lowering: Lowering, rows: KStream[Any, Any]
 ) -> KStream[Any, Any]:
-    """Gives each record of a table's topic as a row that says what it changes."""
+    """Return each record of a table's topic as a row that says what it changes."""
     values = step.input.source.schema.value
     store = Stores.key_value_store_builder(
         Stores.persistent_key_value_store(f"{step.name}-Rows"),
@@ -52,7 +52,7 @@ class _Changes(FixedKeyProcessor[Any, Row | None, Row]):
         self.context.forward(record.with_value((*after, change, old)))
 
     def _without_values(self, record: FixedKeyRecord[Any, Row | None]) -> Row:
-        """Returns the row of a deletion: its key and its place, and NULLs."""
+        """Return the row of a deletion: its key and its place, and NULLs."""
         at = self.context.record_metadata
         place = (record.timestamp, at.partition, at.offset) if at else (record.timestamp, -1, -1)
         window = getattr(record.key, "window", None)

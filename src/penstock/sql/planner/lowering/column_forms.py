@@ -33,7 +33,7 @@ def rows_in(values: BatchColumn) -> RowColumns | None:
 
 
 def only_rows(form: RowsForm) -> Callable[[Any], RowColumns | None]:
-    """Gives the form of a function that takes rows alone."""
+    """Return the form of a function that takes rows alone."""
 
     def over_columns(values: BatchColumn) -> RowColumns | None:
         rows = rows_in(values)
@@ -43,7 +43,7 @@ def only_rows(form: RowsForm) -> Callable[[Any], RowColumns | None]:
 
 
 def projection(columns: Sequence[Callable[[RowColumns], Items]]) -> RowsForm:
-    """Gives the form of several expressions; each is evaluated once somebody asks for it."""
+    """Return the form of several expressions; each is evaluated once somebody asks for it."""
 
     def project(rows: RowColumns) -> RowColumns:
         return RowColumns([lambda each=each: each(rows) for each in columns], len(rows))  # type: ignore[misc]

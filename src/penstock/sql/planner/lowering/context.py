@@ -88,7 +88,7 @@ class Lowering:
     streams: dict[str, KStream[Any, Any]] = field(default_factory=dict)
 
     def skip_names(self, count: int) -> None:
-        """Leaves out numbers of generated names, where ksqlDB has more operators than we.
+        """Leave out numbers of generated names, where ksqlDB has more operators than we.
 
         The numbers are seen in the names of topics, which must be those that ksqlDB gives.
         """
@@ -117,7 +117,7 @@ class Lowering:
     def values(
         self, expressions: Sequence[Expression], columns: tuple[Column, ...]
     ) -> RowFunction[Row]:
-        """Gives one function for several expressions."""
+        """Return one function for several expressions."""
         scope = self.scope(columns)
         over_rows = projection([values_over_rows(each, scope) for each in expressions])
         return RowFunction(self._values(expressions, columns), over_rows)
@@ -148,7 +148,7 @@ class Lowering:
         )
 
     def key_serde(self, step: Step) -> Serde[Any]:
-        """Gives the serde of a step's keys on internal topics, where equal keys must meet."""
+        """Return the serde of a step's keys on internal topics, where equal keys must meet."""
         return windowed(self.plain_key_serde(step), step.window)
 
     def plain_key_serde(self, step: Step) -> Serde[Any]:
@@ -180,7 +180,7 @@ class Lowering:
 
 
 def internal_format(spec: FormatSpec, columns: Sequence[ColumnLike]) -> FormatSpec:
-    """Gives a format that can hold a key inside a query: JSON where its own cannot."""
+    """Return a format that can hold a key inside a query: JSON where its own cannot."""
     found = format_named(spec.name)
     fits = all(found.supports_type(column.type) for column in columns)
     if columns and fits and (len(columns) == 1 or found.many_columns):

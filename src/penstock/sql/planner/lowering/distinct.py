@@ -17,7 +17,7 @@ from penstock.state.stores import Stores
 def lower_distinct(
     step: DistinctStep, lowering: Lowering, rows: KStream[Any, Any]
 ) -> KStream[Any, Any]:
-    """Sends equal rows to one task, whatever their key, and forwards the first of them."""
+    """Send equal rows to one task, whatever their key, and forward the first of them."""
     width = len(step.key) if step.has_key else 0
     no_key = (None,) * width
     types = [column.type for column in step.columns]

@@ -21,7 +21,7 @@ _LONG = Struct(">q")
 def expiring(
     stream: KStream[Any, Any], source: DataSource, lowering: Lowering
 ) -> KStream[Any, Any]:
-    """Adds a tombstone for each row whose time to live is over."""
+    """Add a tombstone for each row whose time to live is over."""
     assert source.ttl_ms is not None
     keys = row_serde([column.type for column in source.schema.key])
     deadlines = Stores.key_value_store_builder(

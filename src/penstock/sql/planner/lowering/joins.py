@@ -32,7 +32,7 @@ def is_stream_table(step: JoinStep) -> bool:
 
 
 def lower_join(step: JoinStep, lowering: Lowering, left: Any, right: Any) -> Any:
-    """Joins two sides on equal keys."""
+    """Join two sides on equal keys."""
     number_source(step.left, lowering)
     if not is_stream_table(step):
         number_source(step.right, lowering)
@@ -52,7 +52,7 @@ def lower_join(step: JoinStep, lowering: Lowering, left: Any, right: Any) -> Any
 
 
 def number_source(side: Step, lowering: Lowering) -> None:
-    """Counts the operator that ksqlDB has to put a source's name before its columns."""
+    """Count the operator that ksqlDB has to put a source's name before its columns."""
     while isinstance(side, RekeyStep):
         side = side.input
     if isinstance(side, SourceStep):
@@ -156,7 +156,7 @@ def _flipped(joiner: Callable[..., Row]) -> Callable[[Any, Row | None, Row | Non
 def lower_foreign_key_join(
     step: ForeignKeyJoinStep, lowering: Lowering, left: KTable[Any, Any], right: KTable[Any, Any]
 ) -> KTable[Any, Any]:
-    """Joins on the right key that expressions over the left row give."""
+    """Join on the right key that expressions over the left row give."""
     evaluate = lowering.values(step.foreign_key, step.left.columns).one
     no_right = (None,) * len(step.right.columns)
 

@@ -18,7 +18,7 @@ from penstock.state.stores import Stores
 
 
 def lower_over(step: OverStep, lowering: Lowering, rows: KStream[Any, Any]) -> KStream[Any, Any]:
-    """Brings rows of one partition together, unless their key does so already."""
+    """Bring rows of one partition together, unless their key does so already."""
     columns = step.input.columns
     numbers = _Numbers.of(step, lowering)
     types = [lowering.environment.type_of(each, columns) for each in step.partition_by]
@@ -63,7 +63,7 @@ class _Numbers:
         )
 
     def row(self, states: Any, partition: Row | None, row: Row, timestamp: int) -> Row | None:
-        """Returns the row with the results behind it; None if it comes too late."""
+        """Return the row with the results behind it; None if it comes too late."""
         if partition is None or None in partition:
             # NULL belongs to no partition.
             return (*row, *(None for _ in self.calls))

@@ -73,7 +73,7 @@ class PendingRows:
         return self.rows or (lambda key, value: (make(key, value),))
 
     def now(self) -> KStream[Any, Any]:
-        """Gives the stream of rows, by one operator."""
+        """Return the stream of rows, by one operator."""
         if self.rows is not None:
             return self.stream.flat_map_values(ColumnFunction(self.rows, over_columns=self.columns))
         return self.stream.map_values(ColumnFunction(self.make, over_columns=_all_of(self.columns)))
@@ -137,5 +137,5 @@ Lowered = KStream[Any, Any] | KTable[Any, Any] | PendingRows | PendingTable
 
 
 def made(rows: Any) -> Any:
-    """Gives the stream or table of rows, whatever is pending."""
+    """Return the stream or table of rows, whatever is pending."""
     return rows.now() if isinstance(rows, PendingRows | PendingTable) else rows

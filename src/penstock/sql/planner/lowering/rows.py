@@ -110,7 +110,7 @@ class InternalRowSerde(Serde[tuple[Any, ...]], HasColumnSerde):
 
 
 def _keeps_values(types: Sequence[SqlType]) -> bool:
-    """Tell whether rows come back as they went in, of the very same Python types."""
+    """Return whether rows come back as they went in, of the very same Python types."""
     return all(
         part in _EXACT or isinstance(part, DecimalType | StructType)
         for type_ in types
@@ -165,7 +165,7 @@ def _decoder(types: Sequence[SqlType]) -> Callable[[bytes], tuple[Any, ...]]:
 
 
 def _writer(type_: SqlType) -> Convert | None:
-    """Gives the conversion to what JSON can hold; None where the value is that already."""
+    """Return the conversion to what JSON can hold; None where the value is that already."""
     match type_:
         case DecimalType():
             return str

@@ -15,7 +15,7 @@ from penstock.sql.timestamps import timestamp_reader
 
 
 def lower_sink(plan: QueryPlan, rows: Any, lowering: Lowering) -> None:
-    """Writes to the sink's topic, or to one named after the query that has none."""
+    """Write to the sink's topic, or to one named after the query that has none."""
     stream: KStream[Any, Any] = rows.to_stream() if isinstance(rows, KTable) else rows
     if plan.sink is None:
         stream.to(

@@ -31,7 +31,7 @@ THROW_ON_INVALID = "ksql.timestamp.throw.on.invalid"
 
 
 def lower_source(step: SourceStep, lowering: Lowering) -> Lowered:
-    """Reads a stream's or a table's topic; tables keep their rows in a store."""
+    """Read a stream's or a table's topic; tables keep their rows in a store."""
     rows = _rows(_stream(step.source, lowering), step, lowering)
     if not step.is_table:
         return rows
@@ -46,7 +46,7 @@ def lower_source(step: SourceStep, lowering: Lowering) -> Lowered:
 
 
 def _stream(source: DataSource, lowering: Lowering) -> KStream[Any, Any]:
-    """Reads a topic once, however often the query names its stream or table."""
+    """Read a topic once, however often the query names its stream or table."""
     if source.name not in lowering.streams:
         steps = [each for each in lowering.sources if each.source.name == source.name]
         is_read = any(_is_read(each, lowering) for each in steps)
@@ -63,7 +63,7 @@ def _stream(source: DataSource, lowering: Lowering) -> KStream[Any, Any]:
 
 
 def lower_derived(step: DerivedStep, lowering: Lowering, rows: Any) -> Any:
-    """Adds key and pseudo columns to the rows of an inner query."""
+    """Add key and pseudo columns to the rows of an inner query."""
     is_windowed = step.window is not None
     if isinstance(rows, KTable):
         if is_windowed:
@@ -112,7 +112,7 @@ def _is_read(step: SourceStep, lowering: Lowering) -> bool:
 
 
 def _plain_rows(key_width: int) -> Callable[[Any, Row | None], Row | None]:
-    """Gives rows whose pseudo columns nobody asks for: they are NULL, and cost nothing."""
+    """Return rows whose pseudo columns nobody asks for: they are NULL, and cost nothing."""
     unknown = (None,) * _PSEUDO
     without_key = (*unknown, *(None,) * key_width)
 
