@@ -24,6 +24,7 @@ from penstock.runtime.spark.driver.placement import Placement
 from penstock.runtime.spark.exchange.batch_log import BatchPlan, Cut, LogState
 from penstock.runtime.spark.exchange.stage_request import Endpoint, Outcome, Report, Restore
 from penstock.runtime.spark.worker.slot_task import SlotTask
+from tests.unit.runtime.restore_calls import Heard
 
 PLAN = BatchPlan(0, {("in", 0): 0}, {("in", 0): 1}, 0, {})
 
@@ -396,22 +397,6 @@ def test_slots_are_released_although_the_batch_log_cannot_be_written(
     driver.runner.close(is_clean=True, keeps_slots=False)
     assert driver.log.finished == [PLAN.batch]
     assert asked == [place]
-
-
-class Heard:
-    """A restore listener that notes what it is told."""
-
-    def __init__(self) -> None:
-        self.calls: list[tuple[Any, ...]] = []
-
-    def on_restore_start(self, *told: Any) -> None:
-        self.calls.append(("start", *told))
-
-    def on_batch_restored(self, *told: Any) -> None:
-        self.calls.append(("batch", *told))
-
-    def on_restore_end(self, *told: Any) -> None:
-        self.calls.append(("end", *told))
 
 
 def test_the_restore_listener_hears_of_every_store_that_was_read_back(

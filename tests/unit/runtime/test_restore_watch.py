@@ -13,30 +13,12 @@ import pytest
 from penstock.processor.listeners import StateRestoreListener
 from penstock.runtime.spark.driver.observing.restore_watch import RestoreWatch
 from penstock.runtime.spark.exchange.stage_request import Restore
+from tests.unit.runtime.restore_calls import Heard
 
 PART = ("app-counts-changelog", 0)
 BEGUN = Restore("counts", *PART, start=3, end=9, position=3, records=0)
 HALF = replace(BEGUN, position=6, records=3)
 WHOLE = replace(BEGUN, position=9, records=5)
-
-
-class Heard:
-    """Notes what it is told."""
-
-    def __init__(self) -> None:
-        self.calls: list[tuple[Any, ...]] = []
-
-    def on_restore_start(self, *told: Any) -> None:
-        self.calls.append(("start", *told))
-
-    def on_batch_restored(self, *told: Any) -> None:
-        self.calls.append(("batch", *told))
-
-    def on_restore_end(self, *told: Any) -> None:
-        self.calls.append(("end", *told))
-
-    def on_restore_suspended(self, *told: Any) -> None:
-        self.calls.append(("suspended", *told))
 
 
 def watch_of(listener: StateRestoreListener, answers: Iterable[list[Restore]] = ()) -> RestoreWatch:
