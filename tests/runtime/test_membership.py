@@ -239,6 +239,8 @@ def test_an_error_that_passes_leaves_the_member_in_the_group(
         ({"client.id": "mine"}, "mine"),
         ({"main.consumer.client.id": "other"}, "other"),
     ],
+    # A process number in the name of a test would differ between the processes of one run.
+    ids=["its own", "given", "of the consumer"],
 )
 def test_a_member_has_a_name_that_kafkas_tools_show(
     group: Group, given: dict[str, str], name: str
