@@ -33,12 +33,12 @@ class Services(Protocol):
 
 
 class SqlApplication:
-    """Answers HTTP and websockets for one node.
+    """Answer HTTP requests and websockets for one node.
 
     Args:
         node: The node.
-        options: Who may ask, and how much.
-        services: Further routes, and what ends with the server.
+        options: Credentials, and the limits of a request.
+        services: Further parts of the server, with their routes; they end with it.
         is_headless: Whether the node runs a file: then only questions about the server itself are
             answered.
     """

@@ -1,4 +1,4 @@
-"""What a command does to the catalog. It is the same on every node."""
+"""Apply a command to the catalog. The effect is the same on every node."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from penstock.sql.syntax.parser import parse_statement
 from penstock.sql.trial import Trial
 
 DELETE_TOPICS = "deleteTopicList"
-#: Errors of a registry or a cluster that does not answer: running the command again may help.
+#: Codes for a registry or cluster that does not answer. The command may succeed on a retry.
 PASSING = frozenset({"registry-unavailable", "broker-unreachable", "kafka-not-ready"})
 _PAUSE_S = 1.0
 _ATTEMPTS = 60
@@ -32,7 +32,7 @@ _ATTEMPTS = 60
 
 @dataclass(frozen=True, slots=True)
 class CommandEffect:
-    """The catalog after a command, and what its writer still has to do."""
+    """The catalog after a command, and what the node that wrote the command still has to do."""
 
     status: CommandStatus
     catalog: Catalog
@@ -73,7 +73,7 @@ def _tried(session: SqlEngine, command: Command) -> Trial:
 
 
 def _terminated(base: Catalog, command: Command) -> CommandEffect:
-    """End everything. Topics of sinks are deleted if one of the patterns fits their names."""
+    """End all queries. A sink's topic is deleted if its name matches one of the patterns."""
     patterns = [re.compile(text) for text in orjson.loads(command.properties[DELETE_TOPICS])]
     sinks = [query.plan.sink for query in base.queries.values() if query.plan.sink is not None]
     deleted = {
@@ -86,7 +86,7 @@ def _terminated(base: Catalog, command: Command) -> CommandEffect:
 
 
 def _message(statement: Node, result: StatementResult, base: Catalog) -> str:
-    """Say what was done, in ksqlDB's words, which clients show and some of them read."""
+    """Return what was done in ksqlDB's words: clients show them, and some parse them."""
     match statement:
         case ast.CreateSource(kind):
             return f"{kind.capitalize()} created"

@@ -31,7 +31,7 @@ def connectors_of(node: ServerNode) -> Services:
     return connectors
 
 
-#: What is served beside statements; each makes a part of the server for a node.
+#: Functions that create the parts of the server beside statements, each for a node.
 SERVICES: tuple[MakeServices, ...] = (queries_of, connectors_of)
 
 

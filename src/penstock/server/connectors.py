@@ -13,7 +13,7 @@ _LISTED = ("CONNECTORS", "SOURCE CONNECTORS", "SINK CONNECTORS", "CONNECTOR PLUG
 
 
 class Connectors(Protocol):
-    """Runs CREATE, DROP, SHOW and DESCRIBE of connectors."""
+    """Run CREATE, DROP, SHOW and DESCRIBE of connectors."""
 
     def execute(self, statement: Node, sql: str, facts: Facts) -> dict[str, Any]:
         """Run one statement and return its entity; ``sql`` has its secrets masked.
@@ -24,7 +24,7 @@ class Connectors(Protocol):
 
 
 def is_about_connectors(statement: Node) -> bool:
-    """Tell whether Kafka Connect has to be asked."""
+    """Return whether Kafka Connect has to run the statement."""
     if isinstance(statement, admin.Show):
         return statement.what in _LISTED
     kinds = (ast.CreateConnector, ast.DropConnector, admin.DescribeConnector)

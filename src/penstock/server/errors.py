@@ -34,7 +34,7 @@ class ServerError(PenstockError):
 
 
 class BadRequestError(ServerError):
-    """A request that is no request: its body, a name or a setting is wrong."""
+    """A malformed request: its body, a name or a setting is wrong."""
 
     status, error_code = 400, 40000
 

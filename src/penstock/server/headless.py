@@ -1,4 +1,4 @@
-"""A server that runs a file: its statements are the commands, and nobody can add to them."""
+"""A server that runs a file: its statements are the commands, and requests cannot add any."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class FileLog:
         )
 
     def write(self, key: bytes, value: bytes) -> int:
-        raise AssertionError("nobody is the writer of a file")
+        raise AssertionError("the commands of a file have no writer")
 
     def close(self) -> None:
         self._idle.set()

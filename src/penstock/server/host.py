@@ -20,7 +20,7 @@ class TransientQueries(Protocol):
         """Return the statements of push queries by their ids."""
 
     def end(self, query_id: str) -> bool:
-        """End a push query from whatever thread; false if there is none of that id."""
+        """End a push query; return False if none has that id. Any thread may call it."""
 
 
 class QueryHost(Protocol):

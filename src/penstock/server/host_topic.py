@@ -26,7 +26,7 @@ def hosts_topic(service_id: str) -> str:
 
 
 class KafkaHostTopic:
-    """Sends and reads what hosts say. What was said before the start is of no interest."""
+    """Send and read the messages of hosts, beginning with those after the start."""
 
     def __init__(self, config: StreamsConfig, service_id: str) -> None:
         self._topic = hosts_topic(service_id)

@@ -1,4 +1,4 @@
-"""What a node knows of the other nodes of its service: who is there, and what their queries do."""
+"""The other nodes of a service, as one node knows them: which are alive, and their queries."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ import msgspec
 import orjson
 
 _log = logging.getLogger("penstock.server")
-#: A host that was not heard of for so long is not alive.
+#: A host that has sent nothing for this many seconds is not alive.
 _ALIVE_S = 10.0
 _SEND_S = 1.0
-#: Hosts that are remembered: whoever may ask can name as many as he likes.
+#: How many hosts are remembered. There is a limit, since a request may name any host.
 _MOST_HOSTS = 256
 
 
 @dataclass(frozen=True, slots=True)
 class HostReport:
-    """The last word of a host."""
+    """The last message of a host."""
 
     host: str
-    #: When it was heard, by this node's clock.
+    #: When it arrived, by this node's clock.
     heard_ms: int
     statuses: Mapping[str, str] = field(default_factory=dict)
 
 
 class _Word(msgspec.Struct):
-    """What a host says of itself, as a record of the topic has it."""
+    """The message of a host, as a record of the topic contains it."""
 
     host: str
     statuses: dict[str, str]
@@ -41,17 +41,17 @@ _decode = msgspec.json.Decoder(_Word).decode
 
 
 class HostTopic(Protocol):
-    """How hosts tell each other; in a server it is a topic."""
+    """How hosts send messages to each other; in a server it is a Kafka topic."""
 
     def send(self, value: bytes) -> None: ...
     def read(self) -> list[bytes]:
-        """Return what has come since; empty after a short while without anything."""
+        """Return the next messages; an empty list if none arrives within a moment."""
 
     def close(self) -> None: ...
 
 
 class Hosts:
-    """Sends this node's word once a second, and keeps the last word of every other node.
+    """Send this node's message once a second, and keep the last message of every other node.
 
     Args:
         host: This node.
@@ -73,7 +73,7 @@ class Hosts:
         self._threads: list[threading.Thread] = []
 
     def start(self, statuses: Callable[[], Mapping[str, str]]) -> None:
-        """Begin to tell what ``statuses`` returns, and to listen."""
+        """Begin to send what ``statuses`` returns, and to read the messages of others."""
         if self._topic is None:
             return
         jobs: list[tuple[str, Callable[[], None]]] = [
@@ -93,11 +93,11 @@ class Hosts:
             self._topic.close()
 
     def hear(self, host: str, statuses: Mapping[str, str] | None = None) -> None:
-        """Take the word of a host.
+        """Store the message of a host.
 
         Args:
             host: Host and port.
-            statuses: What its queries do; None if it only said that it is alive.
+            statuses: The status of each of its queries; None if it only said that it is alive.
         """
         with self._lock:
             known = self._known.pop(host, None)
@@ -105,11 +105,11 @@ class Hosts:
                 statuses = {} if known is None else known.statuses
             self._known[host] = HostReport(host, self._clock(), dict(statuses))
             while len(self._known) > _MOST_HOSTS:
-                # The one that was not heard of for the longest time.
+                # The first one is the host that has been silent for the longest time.
                 del self._known[next(iter(self._known))]
 
     def reports(self) -> dict[str, tuple[HostReport, bool]]:
-        """Return the last word of every other host, and whether it is alive."""
+        """Return the last message of every other host, and whether it is alive."""
         now = self._clock()
         with self._lock:
             return {
@@ -119,7 +119,7 @@ class Hosts:
             }
 
     def statuses(self, query_id: str) -> dict[str, str]:
-        """Return what a query does on the other hosts; one that is silent is UNRESPONSIVE."""
+        """Return the status of a query on the other hosts; a silent host is UNRESPONSIVE."""
         return {
             host: report.statuses[query_id] if is_alive else "UNRESPONSIVE"
             for host, (report, is_alive) in self.reports().items()

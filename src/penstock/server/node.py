@@ -41,17 +41,17 @@ if TYPE_CHECKING:
     from penstock.sql.queries.spark_queries import SparkQueries
 
 _log = logging.getLogger("penstock.server")
-#: What the name of a query's first topic ends in.
+#: The end of the name of a query's batch log, the first topic that a query creates.
 _BATCHES = "-penstock-batches"
-#: How often the event loop looks for a command that a request waits for.
+#: How often the event loop checks whether a command that a request waits for is done.
 _LOOK_S = 0.01
 
 
 class ServerNode:
-    """Runs statements and queries. Threads may share it; each request has a session of its own.
+    """Run statements and queries. Threads may share it; each request has a session of its own.
 
-    Statements that change something become commands. Every node, also the one that was asked,
-    runs commands only from the command topic, in the order of the topic.
+    Statements that change something become commands. Every node, also the one that got the
+    request, runs commands only from the command topic, in the order of the topic.
 
     Args:
         options: The node's name, its service, and how long requests wait.
@@ -109,7 +109,7 @@ class ServerNode:
         return self
 
     def announce(self, host: str | None = None) -> None:
-        """Begin to tell the other nodes what this one does.
+        """Begin to send this node's state to the other nodes.
 
         Args:
             host: Host and port under which others know this node, once it is known on which port
@@ -204,7 +204,7 @@ class ServerNode:
             self.runner.wait_for(sequence, self.options.catch_up_s)
 
     async def caught_up(self, sequence: int | None) -> None:
-        """Wait for a command without a thread: clients may wait for numbers that never come."""
+        """Wait for a command without holding a thread: it may never be written."""
         if sequence is None:
             return
         loop = asyncio.get_running_loop()
@@ -272,10 +272,10 @@ class ServerNode:
                 self.cluster.admin.delete_topics([deleted.topic], missing_ok=True)
 
     def _forget_orphans(self) -> None:
-        """Delete what terminated queries have left, if their node died before it could.
+        """Delete the state of terminated queries whose node died before it could delete it.
 
-        Only queries that commands have ended count. Others with the same service id may belong to a
-        script that runs with ``penstock sql run``, or to the file of another server.
+        Only queries that a command has ended are deleted. Others with the same service id may
+        belong to a script that runs with ``penstock sql run``, or to the file of another server.
         """
         if self.cluster is None or self.runner.state is not RunnerState.RUNNING:
             return
@@ -295,10 +295,10 @@ class ServerNode:
         try:
             self.execute(log.create_stream())
         except PenstockError as error:
-            # Queries write the log all the same, and their users must not wait for its stream.
-            _log.error("the processing log is no stream: %s", error)
+            # Queries write to the log's topic without the stream, so the server starts anyway.
+            _log.error("the stream of the processing log could not be created: %s", error)
 
-    # What entities ask
+    # What entities read
 
     @property
     def admin(self) -> Admin | None:
@@ -376,5 +376,5 @@ class ServerNode:
         """Refuse requests after TERMINATE CLUSTER."""
         if self.is_terminated.is_set():
             raise ShutDownError(
-                "terminated", "the cluster has been terminated", fix="start it anew"
+                "terminated", "the cluster has been terminated", fix="start it again"
             )

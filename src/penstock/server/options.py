@@ -27,7 +27,7 @@ class NodeOptions:
     start_s: float = 600.0
     #: How long a request waits for commands.
     catch_up_s: float = 5.0
-    #: Where the copy of the command topic is; None keeps none.
+    #: Where the copy of the command topic is; None keeps no copy.
     backup_file: Path | None = None
 
     @property

@@ -14,7 +14,7 @@ _VERSION = 1
 
 
 class _Token(msgspec.Struct):
-    """``e`` has the offset of the next record by topic and partition, ``s`` where all began."""
+    """``e`` has the offset of the next record by topic and partition, ``s`` that of the first."""
 
     e: dict[str, dict[str, int]]
     s: dict[str, dict[str, int]] = {}
@@ -22,7 +22,7 @@ class _Token(msgspec.Struct):
 
 
 def to_token(positions: Mapping[Place, int], starts: Mapping[Place, int] | None = None) -> str:
-    """Return positions as text that can be handed back, in a URL or a header, too."""
+    """Return positions as a text that a client can send back, also in a URL or a header."""
     token = _Token(_nested(positions), _nested(starts or {}))
     return urlsafe_b64encode(msgspec.json.encode(token)).decode()
 

@@ -39,7 +39,7 @@ class PulledRows:
 class QueryServices:
     """Pull and push queries of one server; ``start`` it before the first and ``close`` it last.
 
-    Nothing is opened before somebody asks. ``close`` ends all push queries, their readers and the
+    Nothing is opened before the first query. ``close`` ends all push queries, their readers and the
     replicas, and leaves no threads, consumers or folders behind.
 
     Args:
@@ -73,10 +73,10 @@ class QueryServices:
 
     @contextmanager
     def pull_place(self, bound: BoundPull) -> Iterator[PulledRows]:
-        """Take the place of one pull query, and count it when it has ended.
+        """Enforce the limits for one pull query, and count it when it has ended.
 
-        Every way to ask goes through here, so that limits and counts are the same for all. A
-        client that leaves before the end is not an error.
+        All endpoints use this, so that limits and counts are the same for all of them. If a client
+        leaves before the end, that is not an error.
 
         Raises:
             BusyError: there are as many as the settings allow, or they come too fast.
@@ -98,9 +98,9 @@ class QueryServices:
 
     @contextmanager
     def print_place(self) -> Iterator[None]:
-        """Take the place of one PRINT; only on the event loop.
+        """Enforce the limit for one PRINT; only on the event loop.
 
-        Each has a consumer and a thread, so there are as many as there may be push queries.
+        Each has a consumer and a thread, so the limit of push queries holds for them as well.
 
         Raises:
             TooManyPushQueriesError: ``too-many-prints``.
@@ -119,7 +119,7 @@ class QueryServices:
             self._prints -= 1
 
     def start(self) -> None:
-        """Delete what servers that were killed have left on this disk."""
+        """Delete the folders that killed servers have left on this disk."""
         self.replicas.start()
 
     def close(self) -> None:

@@ -26,7 +26,7 @@ Positions = dict[Place, int]
 
 #: How many records are handed out together.
 MOST_RECORDS = 2_000
-#: How long the broker may hold an empty answer back. Otherwise it is half a second.
+#: How long the broker may wait before it sends an empty answer. The default is half a second.
 _EAGER_MS = 10
 #: How often readers that follow a topic look for new partitions.
 _WATCH_S = 30.0
@@ -46,7 +46,7 @@ class Reader(Protocol):
         """Return the last known ends of the partitions; asking costs nothing."""
 
     def forget(self, places: Iterable[Place]) -> None:
-        """Read some partitions no longer."""
+        """Stop reading some partitions."""
 
     def close(self) -> None: ...
 
@@ -107,15 +107,15 @@ class KafkaTopics:
 class TopicReader:
     """Reads what is committed to some partitions, in the order of each partition.
 
-    It is told where to read, so it joins no group and leaves none behind. One thread may use it.
+    It assigns its partitions itself, so it joins no consumer group. One thread may use it.
 
     Args:
         config: How to reach Kafka.
         starts: The offset of the first record that is wanted, by partition. If the log begins
             later, the reader begins there.
-        is_eager: Whether the end is noticed soon. It shows only in an empty answer, which the
-            broker holds back: for so long a caller waits who must know that nothing is left. A
-            reader that follows a topic for hours leaves the broker in peace instead.
+        is_eager: Whether the reader notices the end of a partition soon. The end shows only in an
+            empty answer, which the broker delays; a caller that reads up to the end waits for it.
+            A reader that follows a topic for hours should poll less often instead.
     """
 
     def __init__(
@@ -203,9 +203,9 @@ class TopicReader:
 
 
 class PartitionWatch:
-    """Sees now and then that a topic has no more partitions than are read of it.
+    """Check from time to time that a topic has no more partitions than are being read.
 
-    Rows of a new partition would be missing in the answers, and nobody would notice.
+    Otherwise the rows of a new partition would be missing in the answers without any error.
     """
 
     def __init__(self, topics: Topics, topic: str, partitions: int) -> None:
@@ -213,7 +213,7 @@ class PartitionWatch:
         self._looked = time.monotonic()
 
     def check(self) -> None:
-        """Look, if it is time for that.
+        """Count the partitions, unless that was done recently.
 
         Raises:
             StreamsError: ``partitions-added``, if the topic has more partitions than before.
@@ -224,7 +224,7 @@ class PartitionWatch:
         try:
             found = len(self._topics.places([self._topic]))
         except PenstockError as error:
-            # Reading says what is wrong with the topic.
+            # The next read reports what is wrong with the topic.
             _log.debug("the partitions of topic %s are not known: %s", self._topic, error)
             return
         if found > self._partitions:
@@ -249,5 +249,5 @@ def _record(message: Any) -> RawRecord:
 
 
 def has_reached(positions: Mapping[Place, int], ends: Mapping[Place, int]) -> bool:
-    """Whether everything before ``ends`` has been seen."""
+    """Return whether everything before ``ends`` has been read."""
     return all(positions.get(place, 0) >= end for place, end in ends.items())

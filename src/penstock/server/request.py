@@ -38,19 +38,19 @@ if TYPE_CHECKING:
     from penstock.server.node import ServerNode
 
 T = TypeVar("T")
-#: Work that yields the seconds to wait until it goes on, and returns its result in the end.
+#: Work that yields the seconds to wait before its next step, and returns its result at the end.
 Steps = Generator[float, None, T]
 
 _SESSION = (admin.SetProperty, admin.UnsetProperty, admin.Define, admin.Undefine)
 _LISTING = (admin.Show, admin.DescribeSource, admin.DescribeAll, admin.DescribeFunction)
 _ROWS = (ast.InsertValues, ast.InsertRows, ast.DeleteFrom)
 _ASSERTING = (ast.AssertTopic, ast.AssertSchema)
-#: Statements that say something about the outside at the moment they run.
+#: Statements whose result depends on the cluster at the moment they run.
 _UNCHECKED = (*_LISTING, *_ASSERTING, ast.Explain)
 
 
 class Request:
-    """Runs one script. Settings and variables that it changes are in force until its end."""
+    """Run one script. Settings and variables that it changes are in force until its end."""
 
     def __init__(
         self,
@@ -67,9 +67,9 @@ class Request:
         self._variables = {name.upper(): str(value) for name, value in variables.items()}
 
     def run(self, sql: str) -> Steps[list[Entity]]:
-        """Check all statements, then run them; an error has the entities before it.
+        """Check all statements, then run them; an error carries the entities before it.
 
-        It yields whenever a statement has to wait for something outside, so that no thread does.
+        It yields when a statement has to wait for the cluster, so that no thread is held meanwhile.
         """
         self._node.refuse_if_ended()
         pieces = _pieces(sql)
@@ -97,7 +97,7 @@ class Request:
     # Checking
 
     def _check(self, pieces: list[StatementText]) -> None:
-        """Run the script on a copy of the catalog, so that a bad one changes nothing at all."""
+        """Run the script on a copy of the catalog, so that a wrong script changes nothing."""
         session = self._session()
         is_checked = False
         for piece in pieces:
@@ -161,7 +161,7 @@ class Request:
         return self._at_once(statement, piece)
 
     def _at_once(self, statement: Node, piece: StatementText) -> Entity | None:
-        """Run a statement that waits for nothing but answers."""
+        """Run a statement that needs only one step."""
         shown = shown_text(piece.text)
         if isinstance(statement, _SESSION):
             self._tried(self._session(), piece)
@@ -182,7 +182,7 @@ class Request:
         return self._distributed(statement, piece)
 
     def _take_session(self, statement: Node) -> None:
-        """Keep what SET, UNSET, DEFINE and UNDEFINE say, for the statements behind them."""
+        """Apply SET, UNSET, DEFINE and UNDEFINE to the statements after them."""
         match statement:
             case admin.SetProperty(name, value):
                 self._properties |= self._node.checked({name: value})
@@ -261,7 +261,7 @@ class Request:
     # Push queries
 
     def _is_about_push(self, statement: Node) -> bool:
-        """Tell whether a statement ends a push query, which only this node knows."""
+        """Return whether a statement ends a push query, which only this node knows."""
         if not isinstance(statement, admin.ControlQuery) or statement.action != "TERMINATE":
             return False
         return self._push_id(statement) is not None
@@ -348,7 +348,7 @@ def _pieces(sql: str) -> list[StatementText]:
 
 def _refused(error: PenstockError, piece: StatementText) -> ServerError:
     """Return the error of one statement as clients get it: ksqlDB's code, our text."""
-    # Stars of the same length: the error points into the text.
+    # Secrets become stars of the same length, since the error names a line and column of the text.
     shown = _ended(blotted(piece.text))
     if isinstance(error, ServerError):
         error.statement = error.statement or shown

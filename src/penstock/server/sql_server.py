@@ -46,12 +46,12 @@ RESPONSE_MS = "ksql.server.command.response.timeout.ms"
 #: Statements are longer than questions about stores.
 _MOST_BYTES = 1_048_576
 
-#: Makes further parts of the server for a node, such as pull and push queries.
+#: Creates a further part of the server for a node, such as pull and push queries.
 MakeServices = Callable[[ServerNode], Services]
 
 
 class SqlServer:
-    """Runs one node and answers over HTTP. Several servers with one service id share all.
+    """Run one node and answer over HTTP. Servers with the same service id share a catalog.
 
     Args:
         settings: ksqlDB's and Kafka's settings by name, such as ``bootstrap.servers``,
@@ -121,7 +121,7 @@ class SqlServer:
         return self
 
     def close(self) -> None:
-        """Answer no more, then end the queries after their current batches."""
+        """Stop answering requests, then end the queries after their current batches."""
         if self._http is not None:
             self._http.stop()
         self.node.close()
@@ -134,7 +134,7 @@ class SqlServer:
 
 
 def server_options(given: Mapping[str, str]) -> ServerOptions:
-    """Return where a server listens, who may ask, and how much.
+    """Return the address of a server, its credentials and the limits of a request.
 
     ``penstock.server.listen`` is the address; ksqlDB's ``listeners`` is understood, too.
 
@@ -165,7 +165,7 @@ def _address(url: str | None) -> str | None:
         host, port = None, None
     if not host or port is None:
         raise ConfigError(
-            "bad-setting", f"{first!r} is no listener", fix="write one as http://127.0.0.1:8088"
+            "bad-setting", f"{first!r} is not a listener", fix="write one as http://127.0.0.1:8088"
         )
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
@@ -176,7 +176,7 @@ def _host(given: Mapping[str, str], options: ServerOptions) -> str:
 
 
 def with_port(host: str, port: int) -> str:
-    """Return an address with the port that the server has got, if any free one was asked for.
+    """Return an address with the server's real port, if it asked for any free one (port 0).
 
     >>> with_port("127.0.0.1:0", 40123), with_port("sql.example:8088", 40123)
     ('127.0.0.1:40123', 'sql.example:8088')

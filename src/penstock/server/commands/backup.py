@@ -31,7 +31,7 @@ class CommandBackup:
         self._checked = 0
 
     def _lock(self) -> None:
-        """Keep other servers away from the file: two of them would write every command twice."""
+        """Lock the file against other servers: two of them would write every command twice."""
         try:
             fcntl.flock(self._out, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -88,7 +88,7 @@ class CommandBackup:
 
 
 def _cut_half_line(file: Path) -> None:
-    """Remove what a process wrote of a line before it was killed: the command was not run."""
+    """Remove a last line that is incomplete: its writer was killed before it ran the command."""
     content = file.read_bytes()
     whole = content.rfind(b"\n") + 1
     if whole < len(content):
@@ -104,7 +104,7 @@ def read_backup(file: Path) -> Iterator[Entry]:
         except (ValueError, TypeError, KeyError):
             raise StreamsError(
                 "bad-backup",
-                f"{str(file)!r} has a line that is no command: {line[:80]!r}",
+                f"{str(file)!r} has a line that is not a command: {line[:80]!r}",
                 fix="repair or delete the line, or use the backup of another node",
             ) from None
 

@@ -21,8 +21,9 @@ VERSION = 1
 class Command:
     """A statement on its way to every node. Nodes that run the same commands have equal catalogs.
 
-    So a command has what a node must not ask for itself: columns that came from a schema registry
-    are part of the statement, and ``topics`` has the partitions that its writer found.
+    So a command contains everything that another node could find to be different. Columns that came
+    from a schema registry are part of the statement, and ``topics`` has the numbers of partitions
+    that the writer found.
     """
 
     #: ksqlDB's id, such as ``stream/ORDERS/create``.
@@ -34,7 +35,8 @@ class Command:
     variables: Mapping[str, str] = field(default_factory=dict)
     #: Partitions by topic, as the writer found them.
     topics: Mapping[str, int] = field(default_factory=dict)
-    #: What ids of new queries end in. Numbers grow along the topic. None: see ``headless``.
+    #: The number at the end of new query ids; it grows along the topic. None in the statements of a
+    #: file, where ids follow from names: see ``penstock.server.headless``.
     number: int | None = 0
     #: Tells this command from all others, so that its writer recognises it.
     token: str = field(default_factory=lambda: uuid4().hex)
@@ -73,7 +75,7 @@ class Command:
             raise _bad("its checksum does not fit")
         unknown = data.keys() - _FIELDS
         if unknown:
-            # A field that nobody knows may change what the command means.
+            # An unknown field may change what the command means.
             raise _bad(f"it has unknown fields: {', '.join(sorted(unknown))}")
         try:
             return msgspec.convert(data, Command)

@@ -1,7 +1,7 @@
 """The command topic of ksqlDB as a script, so that a service can move to Penstock.
 
-Statements are read, and plans are not: Penstock plans the statements itself. An entry that cannot
-be read becomes a comment with its offset and the reason, so nothing is left out in silence.
+Only the statements are read, not the plans: Penstock plans the statements itself. An entry that
+cannot be read becomes a comment with its offset and the reason, so no entry is lost silently.
 """
 
 from __future__ import annotations
@@ -73,13 +73,13 @@ class KsqldbCommand:
             )
         properties = data.get("streamsProperties") or {}
         if not isinstance(properties, dict):
-            raise _bad("its streamsProperties are no JSON object")
+            raise _bad("its streamsProperties are not a JSON object")
         given = {name: _text(value) for name, value in properties.items() if value is not None}
         return KsqldbCommand(entry.offset, data["statement"].strip(), given, _query_id(data))
 
 
 def _query_id(data: Mapping[str, Any]) -> str | None:
-    """Return the id in the plan; plans of a kind that nobody knows have none."""
+    """Return the query id in the plan; None if there is no plan, or one of an unknown kind."""
     plan = data.get("plan")
     query = plan.get("queryPlan") if isinstance(plan, dict) else None
     found = query.get("queryId") if isinstance(query, dict) else None
@@ -116,7 +116,11 @@ def as_script(entries: Iterable[Entry]) -> KsqldbScript:
 
 
 class _Script:
-    """Collects statements. What concerns a query by its id is done here: ids are others later."""
+    """Collect the statements of a script.
+
+    TERMINATE, PAUSE and RESUME name a query by its id, which differs in Penstock. So they are
+    applied here and do not become statements of the script.
+    """
 
     def __init__(self) -> None:
         self._kept: dict[int, tuple[KsqldbCommand, Node]] = {}
@@ -169,7 +173,7 @@ class _Script:
         return KsqldbScript("".join(f"{line}\n" for line in text), len(self._kept), notes)
 
     def _settings(self, command: KsqldbCommand) -> Iterator[tuple[str, str]]:
-        """Yield the settings that SET takes here."""
+        """Yield the settings that Penstock's SET accepts; the others become notes."""
         for name, value in sorted(command.properties.items()):
             try:
                 check_changeable(name, None)
@@ -190,7 +194,7 @@ def _changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
 def read_ksqldb_backup(file: Path) -> Iterator[Entry]:
     """Return the records of a backup of ksqlDB: a line of ``"key":value`` for each of them.
 
-    A line that is no record is returned as one without a key, which no command is read from.
+    A line of another form is returned without a key; reading it as a command then fails.
     """
     for offset, line in enumerate(filter(None, file.read_bytes().split(b"\n"))):
         try:

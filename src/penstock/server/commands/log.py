@@ -1,4 +1,4 @@
-"""The command topic: a log with one order for all nodes, of which one node at a time is writer."""
+"""The command topic: all nodes read it in the same order, and one node at a time writes to it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from penstock.kafka.refusals import hidden_failure
 
 _log = logging.getLogger("penstock.server")
 _TIMEOUT_S = 30.0
-#: How long a poll waits; what is asked of the reader meanwhile waits as long.
+#: How long a poll waits for a record. Closing the reader may have to wait as long.
 _POLL_S = 0.1
 _TOPIC_CONFIG = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
 
@@ -40,13 +40,13 @@ class Entry:
 
 
 class CommandLog(Protocol):
-    """A log that all nodes read in the same order. Methods are called by one thread per kind."""
+    """A log that all nodes read in the same order. One thread reads, and one at a time writes."""
 
     def begin(self) -> int:
         """Return the first offset there is; more than 0 means that the beginning is lost."""
 
     def read(self) -> list[Entry]:
-        """Return the next records; an empty list after a short while without one."""
+        """Return the next records; an empty list if none arrives within a moment."""
 
     @property
     def position(self) -> int:
@@ -62,7 +62,7 @@ class CommandLog(Protocol):
         """Write one record and return its offset.
 
         Raises:
-            OvertakenError: nothing may have been written.
+            OvertakenError: the write failed, or it is unknown whether it succeeded.
         """
 
     def close(self) -> None: ...
@@ -78,10 +78,10 @@ def commands_topic(service_id: str) -> str:
 
 
 class KafkaCommandLog:
-    """The log in a topic with one partition, which is never compacted and never shortened.
+    """The log in a Kafka topic with one partition, without compaction and with endless retention.
 
-    All nodes write with one transactional id. Kafka lets only the node write that registered it
-    last. So a node that is still the writer knows that nobody else has written since.
+    All nodes write with the same transactional id. Kafka accepts writes only from the node that
+    registered the id last. So as long as a node is the writer, no other node has written.
     """
 
     def __init__(self, config: StreamsConfig, service_id: str) -> None:
@@ -127,7 +127,7 @@ class KafkaCommandLog:
             self._position = offset + 1
             return [Entry(offset, _bytes(message.key()), _bytes(message.value()))]
         if error.code() == KafkaError._PARTITION_EOF:
-            # Behind the last record is the marker of its transaction.
+            # The marker of the transaction follows the last record.
             self._position = max(self._position, offset)
         elif error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
             raise StreamsError(
@@ -169,7 +169,7 @@ class KafkaCommandLog:
             producer.flush(_TIMEOUT_S)
             self._commit(producer)
         except (KafkaException, SystemError) as failure:
-            # A producer that failed once is given up. A new one ends its transaction, too.
+            # A producer that failed is not used again. The next one aborts its open transaction.
             self._producer = None
             reported = hidden_failure(failure) or failure
             if not isinstance(reported, KafkaException):

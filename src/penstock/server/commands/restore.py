@@ -1,4 +1,4 @@
-"""Make the command topic anew from its copy."""
+"""Write the command topic again from its copy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from penstock.server.commands.log import Entry, KafkaCommandLog, commands_topic
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """How many commands were written, and the offsets of lines that are no commands."""
+    """How many commands were written, and the offsets of lines that are not commands."""
 
     commands: int
     skipped: tuple[int, ...]
@@ -34,7 +34,7 @@ def readable(file: Path) -> tuple[list[Entry], tuple[int, ...]]:
             Command.of(entry.value)
         except SerializationError as error:
             if error.code == "newer-command":
-                # It is whole. Without it, a newer server would have lost what it says.
+                # The line is intact. Leaving it out would lose a command that a newer server knows.
                 raise error.located(f"{file}, offset {entry.offset}") from None
             bad.append(entry.offset)
         else:
@@ -43,7 +43,7 @@ def readable(file: Path) -> tuple[list[Entry], tuple[int, ...]]:
 
 
 def restore_commands(config: StreamsConfig, service_id: str, file: Path) -> Restored:
-    """Delete the command topic and write it anew from a copy; all servers must be stopped.
+    """Delete the command topic and write it again from a copy; all servers must be stopped.
 
     Commands keep their numbers, so queries keep their ids and their state.
     """

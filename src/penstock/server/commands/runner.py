@@ -20,12 +20,12 @@ _ATTEMPTS = 20
 _STOP_S = 10.0
 _TIMEOUT_S = 60.0
 
-#: Runs one command and returns its status; raises only what may pass by itself.
+#: Runs one command and returns its status.
 Apply = Callable[[Command], CommandStatus]
 
 
 class RunnerState(Enum):
-    """What the runner does. DEGRADED: a record or the topic is damaged, so nothing more is run."""
+    """The state of the runner. DEGRADED: a record or the topic is damaged, so it runs no more."""
 
     STARTING = "STARTING"
     RUNNING = "RUNNING"
@@ -38,12 +38,12 @@ _STOPPED = (RunnerState.DEGRADED, RunnerState.CLOSED)
 
 
 class CommandRunner:
-    """Runs commands in a thread of its own, the node's own commands among them.
+    """Run every command of the topic, also those that this node wrote, in one thread.
 
     Args:
         log: The command topic.
         apply: Runs one command. It is called in the order of the topic, by one thread.
-        backup: The copy of the topic; None for none.
+        backup: The copy of the topic; None keeps no copy.
     """
 
     def __init__(self, log: CommandLog, apply: Apply, backup: CommandBackup | None = None) -> None:
@@ -58,7 +58,8 @@ class CommandRunner:
         self._position = 0
         self._next_number = 0
         self._last_written = -1
-        #: Commands that this node is writing, by token, with their offsets; -1: not arrived.
+        #: Commands that this node is writing, by token, with their offsets. The offset is -1 until
+        #: the command has been read from the topic.
         self._tried: dict[str, tuple[int, Command]] = {}
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="penstock-commands", daemon=True)
@@ -66,11 +67,11 @@ class CommandRunner:
     # Life
 
     def start(self) -> None:
-        """Start to read; ``wait_ready`` waits for the commands that are there."""
+        """Start reading; ``wait_ready`` waits until the present commands have been run."""
         self._thread.start()
 
     def wait_ready(self, timeout_s: float) -> bool:
-        """Wait until all commands from before the start are done; false if time was too short."""
+        """Wait until all commands from before the start are done; return False after a timeout."""
         with self._changed:
             return self._changed.wait_for(lambda: self.state is not RunnerState.STARTING, timeout_s)
 
@@ -147,7 +148,7 @@ class CommandRunner:
             )
 
     def _arrived(self) -> tuple[int, Command] | None:
-        """Return the command whose write was in doubt and has arrived all the same."""
+        """Return the command if it is on the topic although its write seemed to fail."""
         with self._changed:
             arrived = (found for found in self._tried.values() if found[0] >= 0)
             return next(arrived, None)
@@ -184,7 +185,10 @@ class CommandRunner:
         self._catch_up(is_new=True)
 
     def _catch_up(self, *, is_new: bool) -> None:
-        """Wait for everything on the topic; a node that stayed the writer has written the last."""
+        """Wait for everything on the topic.
+
+        If this node was the writer before, the last command is its own, and Kafka is not asked.
+        """
         self.refuse_if_degraded()
         end = self._commands.end() if is_new else self._last_written + 1
         with self._changed:

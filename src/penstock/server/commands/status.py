@@ -1,4 +1,4 @@
-"""What became of each command, as ``/status`` tells it."""
+"""The status of each command, as ``/status`` reports it."""
 
 from __future__ import annotations
 

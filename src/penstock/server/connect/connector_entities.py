@@ -23,8 +23,8 @@ def connector_entity(result: StatementResult, describe: Describe | None = None) 
     """Return the result of a statement about connectors as ksqlDB's JSON.
 
     Args:
-        result: What the engine gave back.
-        describe: Gives the description of a stream or table by its name, for DESCRIBE CONNECTOR.
+        result: The engine's result.
+        describe: Returns the description of a stream or table by name, for DESCRIBE CONNECTOR.
     """
     match result:
         case ConnectorCreated(connector=ConnectorInfo() as connector):
@@ -57,7 +57,7 @@ def connector_entity(result: StatementResult, describe: Describe | None = None) 
                 topics=list(result.topics),
             )  # fmt: skip
         case _:
-            raise TypeError(f"{result.kind!r} is no result about connectors")
+            raise TypeError(f"{result.kind!r} is not a result about connectors")
 
 
 def _entity(

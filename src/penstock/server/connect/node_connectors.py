@@ -1,4 +1,4 @@
-"""Runs the connector statements of a node, and the worker that goes with its cluster."""
+"""Run the connector statements of a node, and the Connect worker of its cluster."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from penstock.sql.ast.node import Node
 from penstock.sql.connector_results import ConnectorStatement
 
 _log = logging.getLogger("penstock.server")
-#: What an answer of Connect is here. No answer, or none in time, is not the caller's fault.
+#: The server's error for a status of Connect. Without an answer, it is the server's own error.
 _KINDS: dict[int | None, type[ServerError]] = {None: ServerError, 404: NotFoundError}
 
 
 class NodeConnectors:
-    """Connectors of one node. Connectors of an earlier run go on when the node starts.
+    """Connectors of one node. Connectors of an earlier run resume when the node starts.
 
-    It is a part of the server, too: without routes of its own, for its statements go to /ksql.
+    It is a part of the server without routes of its own, since its statements go to /ksql.
     """
 
     def __init__(self, node: ServerNode) -> None:
         self._node = node
         if node.cluster is not None:
-            # The worker takes a while, and a node without connectors has none.
+            # Starting a worker takes a while, so a thread does it. Without connectors none starts.
             threading.Thread(target=self._resume, name="penstock-connect", daemon=True).start()
 
     def execute(self, statement: Node, sql: str, facts: Facts) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class Observing(Protocol):
         """Return which topics are listed."""
 
     def statuses(self, query_id: str) -> Statuses:
-        """Return what a query does on each host that runs it."""
+        """Return the status of a query on each host that runs it."""
 
     def push_queries(self) -> Mapping[str, str]:
         """Return the statements of this node's push queries by their ids."""

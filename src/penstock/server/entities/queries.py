@@ -44,7 +44,7 @@ def push_query(query_id: str, sql: str) -> dict[str, Any]:
 
 
 def aggregate_status(statuses: Statuses) -> str:
-    """Return one word for a query on all hosts: ERROR wins, since somebody should look."""
+    """Return one status for a query on all hosts; ERROR on one host wins, so that it is noticed."""
     found = set(statuses.values())
     return next((each for each in ("ERROR", "RUNNING", "PAUSED") if each in found), "RUNNING")
 
@@ -96,7 +96,7 @@ def plan_description(
 
 
 def _overridden(plan: QueryPlan) -> dict[str, str]:
-    """Return what SET has changed for a query; the server's own settings are not for everyone."""
+    """Return what SET has changed for a query; the server's own settings are not shown."""
     return all_shown({n: value for n, value in plan.settings if n in plan.own_settings})
 
 

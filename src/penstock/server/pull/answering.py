@@ -17,7 +17,7 @@ from penstock.sql.planner.lowering.context import Row
 from penstock.sql.queries.pull import ReadTopic
 
 _log = logging.getLogger("penstock.sql.processing")
-#: Formats of which a key has one sequence of bytes only. Others begin with the id of a schema.
+#: Formats that write equal keys as equal bytes. In the others, bytes begin with a schema id.
 _EXACT = frozenset(("KAFKA", "JSON", "DELIMITED", "NONE"))
 
 #: Reads a stream's topic up to its present end.
@@ -25,7 +25,7 @@ ReadStream = Callable[[str], Iterable[Any]]
 
 
 def found_by_key(bound: BoundPull, replica: TableReplica) -> list[Row]:
-    """Return the rows of a KEY_LOOKUP. This is quick: it reads a few keys and nothing else."""
+    """Return the rows of a KEY_LOOKUP. This usually reads only a few keys."""
     prepared = bound.prepared
     literals = bound.literals
     rows: list[Row] = []
@@ -42,7 +42,7 @@ def found_by_scan(bound: BoundPull, replica: TableReplica) -> Iterator[Row]:
 
 
 def paged(bound: BoundPull, rows: Iterable[Row]) -> Iterable[Row]:
-    """Sort, and choose what ORDER BY, DISTINCT, OFFSET and LIMIT leave of the rows."""
+    """Apply ORDER BY, DISTINCT, OFFSET and LIMIT to the rows."""
     prepared = bound.prepared
     if prepared.is_plain:
         limit, offset = prepared.limit, prepared.offset
@@ -137,7 +137,7 @@ def _is_exact(prepared: PreparedPull) -> bool:
 
 
 def _scanned(bound: BoundPull, replica: TableReplica) -> Iterator[Row]:
-    """Yield the rows of keys that are written with another schema than the one at hand."""
+    """Yield the rows whose keys were written with another schema than the present one."""
     prepared = bound.prepared
     rows = prepared.rows
     assert rows is not None

@@ -1,6 +1,6 @@
-"""Literals of WHERE as parameters: a condition that is compiled once for all statements of a shape.
+"""Literals of WHERE as parameters, so that all statements of a shape share one compiled condition.
 
-A literal becomes a column behind those of the row, and its value is handed in with the row.
+A literal becomes a column after those of the row, and its value is passed in with the row.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Test = Callable[[Row, Sequence[Any]], bool]
 
 
 class Parameters:
-    """Knows the literals of a statement by their place, and which of them may change."""
+    """The literals of a statement by their place, and which of them may change."""
 
     def __init__(self, literals: Sequence[Literal]) -> None:
         self._literals = literals
@@ -49,7 +49,7 @@ class Parameters:
         self.used: set[int] = set()
 
     def number_of(self, expression: Expression) -> int | None:
-        """Return the number of a literal; None for what is not one, or has a sign before it."""
+        """Return the number of a literal; None if it is not a literal, or has a sign before it."""
         span = expression.span
         if not isinstance(expression, _LITERALS) or span is None:
             return None

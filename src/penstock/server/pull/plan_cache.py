@@ -1,4 +1,4 @@
-"""Prepared plans by the shape of the statement. They hold while the catalog means the same."""
+"""Prepared plans by the shape of the statement. A change of the catalog makes them invalid."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class BoundPull(NamedTuple):
 
 @dataclass(slots=True)
 class _OfShape:
-    """The plans of one shape, by the literals that a plan cannot change."""
+    """The plans of one shape, by those literals that are a fixed part of the plan."""
 
     fixed: tuple[int, ...]
     plans: OrderedDict[tuple[Any, ...], PreparedPull]
 
 
 class PlanCache:
-    """Keeps the plans that were used last. Threads may share it."""
+    """Keep the plans that were added last. Threads may share it."""
 
     def __init__(self) -> None:
         self._shapes: OrderedDict[Any, _OfShape] = OrderedDict()
@@ -45,7 +45,7 @@ class PlanCache:
         self.misses = 0
 
     def is_current(self, catalog: Catalog) -> bool:
-        """Whether the plans hold for a catalog; forget all of them if they do not."""
+        """Return whether the plans are valid for a catalog; if not, forget all of them."""
         if catalog is self._catalog:
             return True
         with self._lock:
@@ -112,7 +112,10 @@ def _key(shape: Shape, properties: Mapping[str, Any]) -> Any:
 
 
 def _means_the_same(old: Catalog, new: Catalog) -> bool:
-    """Whether statements mean the same: INSERT VALUES makes a new catalog that says the same."""
+    """Return whether statements mean the same under both catalogs.
+
+    INSERT VALUES, for one, makes a new catalog with equal content.
+    """
     if old.sources.keys() != new.sources.keys():
         return False
     if any(old.sources[name] is not source for name, source in new.sources.items()):

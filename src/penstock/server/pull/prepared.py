@@ -82,7 +82,7 @@ class PreparedPull:
     keys: tuple[tuple[Term, ...], ...]
     range: KeyRange | None
     starts: tuple[Bound, ...]
-    #: Whether a row that was found counts; None if all of them do.
+    #: Tells whether a row belongs to the answer; None if all rows do.
     test: Test | None
     #: The numbers of the literals that another statement of the shape may change.
     bound: frozenset[int]
@@ -90,12 +90,12 @@ class PreparedPull:
     columns: tuple[SourceColumn, ...]
     #: The columns as the header of an answer has them.
     schema: str
-    #: What writes the rows, by form: answers of one plan share it.
+    #: The writers of rows, by form. All answers of the plan share them.
     forms: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def is_plain(self) -> bool:
-        """Whether rows go out as they are found: nothing is sorted, and nothing is left out."""
+        """Whether rows are sent as they are found: there is no ORDER BY, DISTINCT or UNION ALL."""
         query = self.query.query
         return not (query.order_by or query.is_distinct or query.union_all)
 
@@ -226,7 +226,7 @@ def _quoted(name: str) -> str:
 
 
 def _allowed(session: SqlEngine, access: Access, source: DataSource, sql: str) -> Access:
-    """Return the way that settings allow: without range scans, a range is a scan."""
+    """Return how the rows are found; if settings forbid range scans, a range is a full scan."""
     if isinstance(access.way, KeyRange) and not _is_on(session, RANGE_SCAN_ENABLED):
         access = Access(Scan(), access.rest, access.starts)
     if isinstance(access.way, Scan):
@@ -249,7 +249,7 @@ def _check_scan(session: SqlEngine, source: DataSource, sql: str) -> None:
 def _check_scans(session: SqlEngine, query: PullQuery, sql: str) -> None:
     """Refuse groups and joins over sources whose rows may not all be read."""
     for name in {source.name for source in query.push.plan.sources}:
-        # The plan may read a table as the stream of its rows; the catalog has it as it is.
+        # The plan may read a table as a stream of rows; only the catalog knows that it is a table.
         source = session.catalog.sources[name]
         if source.is_table:
             _check_scan(session, source, sql)
@@ -268,9 +268,9 @@ def _check_enabled(session: SqlEngine, setting: str, problem: str, sql: str) -> 
 
 
 def _is_on(session: SqlEngine, setting: str) -> bool:
-    """Tell whether the server and the request allow something.
+    """Return whether both the server and the request allow something.
 
-    A request can turn off what the server allows, and not the other way round.
+    A request can turn off what the server allows, but it cannot allow what the server forbids.
     """
     server = {**session.config, **session.catalog.system}
     return all(

@@ -23,7 +23,7 @@ from penstock.state.bytes_store import BytesStore
 from penstock.state.engine.rocks import open_rocks
 
 _log = logging.getLogger("penstock.server")
-#: A replica that nobody asks for so long is closed; the next question opens it again.
+#: A replica without a query for this many seconds is closed; the next query opens a new one.
 IDLE_S = 3_600.0
 _POLL_S = 0.2
 _CLOSE_S = 5.0
@@ -34,7 +34,7 @@ _MAX_START = 2**63 - 1
 
 
 class StoredRow(NamedTuple):
-    """A row as it is kept: the bytes of its record, and where the record stands."""
+    """A row as the replica stores it: the bytes of its record, and the record's position."""
 
     key: bytes
     value: bytes
@@ -51,14 +51,14 @@ class TableReplica:
     replica: the topic has everything. All threads may read.
 
     The key of a windowed row is the length of the inner key, the inner key and the times of the
-    window. So the windows of one key stand together, whatever other keys begin with its bytes.
+    window. So the windows of one key are neighbours, even if other keys begin with its bytes.
 
     Args:
         source: The table.
         topics: The topics of the cluster.
         ends: The partitions of the topic, with their present ends.
         folder: Where RocksDB keeps the rows.
-        idle: Is called in the replica's thread when nobody has asked for ``IDLE_S`` seconds.
+        idle: Called in the replica's thread after ``IDLE_S`` seconds without a query.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class TableReplica:
     # Life
 
     def close(self) -> None:
-        """Stop to follow the topic and delete the copy."""
+        """Stop following the topic and delete the copy."""
         self._closing.set()
         if self._thread is not threading.current_thread():
             self._thread.join(_CLOSE_S)
@@ -116,7 +116,7 @@ class TableReplica:
                     self._idle(self)
         except PenstockError as error:
             self._fail(error)
-        # Nobody may be answered from a copy that has stopped, whatever has stopped it.
+        # A copy that no longer follows its topic must not answer, whatever the error was.
         except Exception as error:  # noqa: BLE001
             text = f"the copy of table {self.source.name} has failed: {error!r}"
             self._fail(StreamsError("copy-failed", text, fix="ask again: a new copy is made"))
@@ -124,7 +124,7 @@ class TableReplica:
             self._reader.close()
 
     def _follow(self) -> None:
-        """Go on with a reader that asks the broker less often while nothing is written."""
+        """Replace the reader by one that polls the broker less often while nothing is written."""
         self._is_loading = False
         eager, self._reader = self._reader, self._topics.reader(self._reader.positions)
         eager.close()
@@ -151,7 +151,7 @@ class TableReplica:
             self._changed.notify_all()
 
     def _has_row(self, record: RawRecord) -> bool:
-        """Tell whether a record can be a row: its key is there, and is long enough for a window."""
+        """Return whether a record can be a row: its key exists and is long enough for a window."""
         return record.key is not None and len(record.key) >= self._window_bytes
 
     def _write(self, record: RawRecord) -> tuple[bytes, bytes | None]:
@@ -178,7 +178,9 @@ class TableReplica:
         return sum(max(end - positions.get(place, 0), 0) for place, end in self._ends.items())
 
     def wait(self, positions: Mapping[Place, int] | None, timeout_s: float) -> bool:
-        """Wait until the rows contain everything before these positions; None is the start.
+        """Wait until the rows contain everything before these positions.
+
+        None waits for the records that were there when the replica started.
 
         Raises:
             PenstockError: why the topic cannot be read.
@@ -236,7 +238,7 @@ class TableReplica:
             yield self._row(stored, data)
 
     def is_alive(self, row: StoredRow) -> bool:
-        """Whether the time to live of a row is not over, by the time of its partition."""
+        """Return whether a row's time to live is not over, by the stream time of its partition."""
         ttl_ms = self.source.ttl_ms
         if ttl_ms is None:
             return True

@@ -1,4 +1,4 @@
-"""The replicas of this server: one for each table that is asked, opened by the first question."""
+"""The replicas of this server: one for each table that is queried, opened by the first query."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _FOLDER = "penstock-replicas"
 
 
 class Replicas:
-    """Opens replicas when they are asked for and closes them when their table is gone.
+    """Open replicas when they are needed, and close them when their table is gone.
 
     A replica belongs to the table as it was created: after DROP and CREATE, or ALTER, the next
-    question opens a new one. All threads may use this.
+    query opens a new one. All threads may use this.
 
     Args:
         topics: The topics of the cluster.
@@ -39,7 +39,7 @@ class Replicas:
         self._is_closed = False
 
     def start(self) -> None:
-        """Delete what servers that were killed have left."""
+        """Delete the folders that killed servers have left behind."""
         if not self._base.is_dir():
             return
         for folder in self._base.iterdir():

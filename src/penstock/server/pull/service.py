@@ -59,13 +59,13 @@ ANY_AGE = Freshness()
 
 
 class PullService:
-    """Plans and answers SELECT without EMIT. Threads may share it.
+    """Plan and answer SELECT without EMIT. Threads may share it.
 
     Args:
         host: The server's catalog.
         topics: The topics of the cluster.
         replicas: The copies of tables.
-        timeout_s: How long a question may wait for a replica.
+        timeout_s: How long a query may wait for a replica.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class PullService:
         )
 
     def freshness(self, properties: Mapping[str, Any], request: Mapping[str, Any]) -> Freshness:
-        """Return what a request and the settings say about the age of an answer."""
+        """Return how new the answer must be, by the request and the settings."""
         engine = self._host.engine
         if not (properties or request or self._has_defaults or engine.catalog.system):
             return ANY_AGE
@@ -134,7 +134,7 @@ class PullService:
     # Limits
 
     def enter(self) -> None:
-        """Take the place of one request; ``leave`` it.
+        """Count one more request that is under way; call ``leave`` at its end.
 
         Raises:
             BusyError: there are as many as the settings allow, or they come too fast.
@@ -158,7 +158,7 @@ class PullService:
         """Return the rows of a lookup by key if the replica is there and new enough.
 
         It reads a few keys from memory or from disk, so the event loop may call it. None means
-        that the answer has to wait, or is of another kind.
+        that the answer has to wait, or that the query is not a lookup by key.
         """
         prepared = bound.prepared
         if prepared.kind != _LOOKUP or not prepared.is_plain:
@@ -177,7 +177,7 @@ class PullService:
         Args:
             bound: The plan, and the literals of the statement.
             fresh: How new the rows have to be.
-            left: Is set when the client has left. Then topics are not read to their ends.
+            left: Set when the client has left. Then topics are not read to their ends.
 
         Raises:
             NotReadyError: a table is still being loaded.
@@ -253,7 +253,7 @@ class PullService:
 
 
 def _lag(given: Any) -> int | None:
-    """Return the offsets that an answer may be behind.
+    """Return how many offsets an answer may be behind.
 
     Raises:
         BadRequestError: ``bad-setting``.
@@ -276,7 +276,7 @@ def _is_fresh(replica: TableReplica, fresh: Freshness) -> bool:
 
 
 class _Rate:
-    """Allows so many requests in each second of the clock."""
+    """Allow a limited number of requests in each second of the clock."""
 
     def __init__(self, most: int) -> None:
         self._most = most

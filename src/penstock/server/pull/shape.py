@@ -1,7 +1,7 @@
 """The shape of a statement: its text with a mark in place of each literal.
 
-Statements of one shape share a prepared plan, so that a question that differs only in the key it
-asks for is not parsed and planned again.
+Statements of one shape share a prepared plan, so that a query that differs only in its key is not
+parsed and planned again.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from penstock.model.java import MAX_INT
 from penstock.model.sql.types import BIGINT, DOUBLE, INTEGER, STRING, SqlType
 from penstock.sql.expressions.literals import decimal_type
 
-# Quoted names and comments are matched so that nothing inside them is taken for a literal. A
-# number is one only if it does not belong to a word.
+# Quoted names and comments are matched so that nothing inside them is taken for a literal. Digits
+# are a number only if they are not part of a word.
 _TOKEN = re.compile(
     r"""
     '(?:[^']|'')*'

@@ -1,4 +1,4 @@
-"""A subscriber that begins before the present end: it reads alone until it can join the others."""
+"""A subscriber that begins before the present end has its own consumer until it has caught up."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from penstock.server.reading import Reader, Topics
 
 _log = logging.getLogger("penstock.server")
 _POLL_S = 0.2
-#: Records of several topics are put into the order of their times, so many at a time.
+#: How many records of several topics are sorted by timestamp at a time.
 _ROUND = 20_000
 
 
 class CatchUp:
-    """Feeds a subscription from a consumer of its own, then attaches it to the shared readers.
+    """Feed a subscription from a consumer of its own, then attach it to the shared readers.
 
     Args:
         topics: The topics of the cluster.
@@ -71,7 +71,7 @@ class CatchUp:
                 if records:
                     subscription.feed(records)
                 for place, at in reader.positions.items():
-                    # Behind the last record may be the marker of a transaction.
+                    # The marker of a transaction may follow the last record.
                     subscription.positions[place] = max(subscription.positions.get(place, 0), at)
                 self._join_others(reader)
                 while not subscription.wait_for_room(_POLL_S) and not self._is_over():
@@ -86,9 +86,9 @@ class CatchUp:
         )
 
     def _round(self, reader: Reader) -> list[RawRecord]:
-        """Read some records. Those of several topics are read up to the present end together.
+        """Read some records; if there are several topics, up to ``_ROUND`` of them together.
 
-        A join gets them in the order of their times only if they are there together.
+        A join sees records in the order of their timestamps only if it gets them together.
         """
         records = reader.read(_POLL_S)
         if len(self._left) > 1 or self._has_partitions(reader):

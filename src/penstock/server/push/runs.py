@@ -1,4 +1,4 @@
-"""What makes rows of records for push queries: a plan over single rows, or a topology."""
+"""Turn records into rows for push queries: with a plan over single rows, or with a topology."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _log = logging.getLogger("penstock.sql.processing")
 
 
 class PushRow(NamedTuple):
-    """A row for subscribers. Of a deleted row of a table only the key is left."""
+    """A row for subscribers. A deleted row of a table has only its key."""
 
     columns: Row
     is_deleted: bool = False
@@ -38,7 +38,7 @@ class RowBatch:
         self._texts: dict[Hashable, list[bytes | None]] = {}
 
     def texts(self, form: Hashable, write: Callable[[PushRow], bytes | None]) -> list[bytes | None]:
-        """Return each row as it is written in a form; it is written once for all subscribers."""
+        """Return the text of each row in a form; all subscribers share it."""
         found = self._texts.get(form)
         if found is None:
             found = self._texts[form] = [write(row) for row in self.rows]
@@ -53,7 +53,7 @@ class RecordBatch:
     def __init__(self, records: Sequence[RawRecord]) -> None:
         self.records = records
         self.made: dict[Hashable, RowBatch] = {}
-        #: The offset of the first record, and the one behind the last, by partition.
+        #: The offset of the first record, and the one after the last, by partition.
         self.firsts: Positions = {}
         self.ends: Positions = {}
         for record in records:
@@ -63,7 +63,7 @@ class RecordBatch:
 
 
 class PushRun(Protocol):
-    """Makes rows of the records of its topics. One thread at a time may use it."""
+    """Turn the records of topics into rows. One thread at a time may use it."""
 
     @property
     def has_state(self) -> bool:
@@ -76,7 +76,7 @@ class PushRun(Protocol):
 
 
 class RowRun:
-    """A query without state. Runs with the same ``key`` make the rows of a batch once."""
+    """A query without state. Runs with the same ``key`` share the rows of a batch."""
 
     has_state = False
 

@@ -31,7 +31,7 @@ TOKENS_ENABLED = "ksql.query.push.v2.continuation.tokens.enabled"
 CONTINUATION = "request.ksql.query.push.continuation.token"
 _OFFSET_RESET = "auto.offset.reset"
 _CLOSE_S = 5.0
-#: The server itself may end all of them.
+#: The caller that may end every query: the server itself.
 _SERVER = Caller(Access.FULL)
 
 
@@ -98,7 +98,7 @@ class OpenPush:
 
     @property
     def token(self) -> str:
-        """Where a client goes on that loses its connection after the rows it has."""
+        """The continuation token: a client that lost its connection resumes after its last row."""
         return self.token_at(self.subscription.positions)
 
     def token_at(self, positions: Mapping[Place, int]) -> str:
@@ -162,7 +162,7 @@ class PushService:
         Args:
             planned: The query.
             loop: The event loop of the connection.
-            owner: The digest of the caller's credentials. Who has the same ones may end it.
+            owner: The digest of the caller's credentials. A caller with the same ones may end it.
 
         Raises:
             TooManyPushQueriesError: ``too-many-push-queries``.
@@ -170,7 +170,7 @@ class PushService:
         query_id = _new_id(planned)
         with self._lock:
             self._check_room(planned)
-            # The place is taken before Kafka is asked, so that the limit holds.
+            # The query is counted before Kafka is asked, so that the limit holds.
             self._open[query_id] = _PENDING
         readers: list[SharedReader] = []
         try:
@@ -190,7 +190,7 @@ class PushService:
         return opened
 
     def close(self, opened: OpenPush) -> None:
-        """End a query and take away everything that it had. May wait a moment."""
+        """End a query and free everything that it used. May wait a moment."""
         with self._lock:
             if opened.is_closed:
                 return
@@ -274,7 +274,7 @@ class PushService:
         for reader in readers:
             found = reader.attach(subscription, None)
             assert found is not None
-            # Records may have come since; they have moved its positions already.
+            # Records may have arrived since ``attach``, and have moved the positions already.
             for place, at in found.items():
                 subscription.positions.setdefault(place, at)
             subscription.starts.update(found)
@@ -286,7 +286,10 @@ class PushService:
         return TopologyRun(planned.query, {r.topic: r.partitions for r in readers})
 
     def _starts(self, planned: PlannedPush, run: PushRun) -> tuple[Positions, Positions | None]:
-        """Return where a query begins; nothing means at the present end."""
+        """Return where a query begins, and up to where its rows were sent before.
+
+        An empty first result means the present end.
+        """
         if planned.token is None and planned.is_latest:
             return {}, None
         beginning = dict.fromkeys(self.topics.places(planned.topics), 0)
@@ -299,7 +302,7 @@ class PushService:
                 "the token belongs to another query: it names topics that this one does not read",
                 fix="hand back a token of the same query, or leave it out",
             )
-        # A partition that was added since the token was made is new from its beginning on.
+        # A partition that was added after the token was made is read from its beginning.
         ends = beginning | ends
         return (beginning | starts, ends) if run.has_state and starts else (ends, None)
 
@@ -311,12 +314,12 @@ def _setting(session: SqlEngine, name: str, default: str) -> str:
 
 
 def _new_id(planned: PlannedPush) -> str:
-    """Return an id as ksqlDB makes them: clients see by it which kind of query it is."""
+    """Return an id in ksqlDB's form, from which clients see the kind of the query."""
     unique = uuid4().hex[:12]
     if planned.rows is not None and planned.is_latest:
         return f"SCALABLE_PUSH_QUERY_{unique}"
     return f"transient_{planned.source.replace(',', '_')}_{unique}"
 
 
-#: Holds the place of a query that is being opened.
+#: Stands for a query that is being opened, so that it counts for the limit.
 _PENDING: Any = object()

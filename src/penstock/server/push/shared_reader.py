@@ -21,10 +21,10 @@ class Feed(Protocol):
     """A subscriber as a reader sees it."""
 
     def take(self, batch: RecordBatch) -> Waker | None:
-        """Take records in the reader's thread; return what has to be woken."""
+        """Take records in the reader's thread; return the event to set if there are new rows."""
 
     def fail(self, error: PenstockError) -> None:
-        """Hear that the topic cannot be read any more."""
+        """Take the error: the topic cannot be read any more."""
 
 
 #: An event, and the loop on which it has to be set.
@@ -32,7 +32,7 @@ Waker = tuple[asyncio.AbstractEventLoop, asyncio.Event]
 
 
 class SharedReader:
-    """Reads a topic from the end it had at the start, for all feeds that are attached."""
+    """Read a topic once for all attached feeds, from the end that it had at the start."""
 
     def __init__(self, topics: Topics, topic: str, ends: Mapping[Place, int]) -> None:
         self.topic = topic
@@ -57,13 +57,13 @@ class SharedReader:
         return len(self._feeds)
 
     def attach(self, feed: Feed, positions: Mapping[Place, int] | None) -> Positions | None:
-        """Hand a feed all records from now on, and return the positions of the first ones.
+        """Send all records from now on to a feed, and return the positions of the first ones.
 
         Args:
             feed: the subscriber.
-            positions: where it goes on; None for here. If the reader is already behind one of
-                them, the feed is not attached and the result is None. A feed that is ahead of the
-                reader leaves out what it has seen.
+            positions: where the feed continues; None for the reader's own positions. If the reader
+                has already passed one of them, the feed is not attached and the result is None. A
+                feed that is ahead of the reader skips the records that it has seen.
         """
         with self._lock:
             if self.failure is not None:
@@ -103,7 +103,7 @@ class SharedReader:
                         self._positions = dict(self._reader.positions)
         except PenstockError as error:
             self._fail(error)
-        # Clients must not wait for ever for rows that nobody reads any more.
+        # Without this, clients would wait for ever for rows of a reader that has stopped.
         except Exception as error:  # noqa: BLE001
             text = f"topic {self.topic!r} is no longer read: {error!r}"
             self._fail(StreamsError("read-failed", text, fix="send the query again"))
@@ -126,7 +126,7 @@ class SharedReader:
                 if waker is not None:
                     wakers.setdefault(waker[0], []).append(waker[1])
         for loop, events in wakers.items():
-            # One call for all subscribers: each call would wake the loop on its own.
+            # One call for all subscribers, since each call wakes the loop.
             _wake(loop, events)
 
 
@@ -149,14 +149,14 @@ class SharedReaders:
         self._topics = topics
         self._readers: dict[str, SharedReader] = {}
         self._users: dict[str, int] = {}
-        #: Readers that nobody uses any more; their threads end soon.
+        #: Readers without subscribers; their threads end soon.
         self._ending: list[SharedReader] = []
         self._lock = threading.Lock()
-        #: Is held while a reader is opened, which asks Kafka. ``release`` does not wait for that.
+        #: Held while a reader is opened, which asks Kafka. ``release`` does not take this lock.
         self._opening = threading.Lock()
 
     def acquire(self, topic: str) -> SharedReader:
-        """Return the reader of a topic; ``release`` it. May wait for Kafka."""
+        """Return the reader of a topic; ``release`` it afterwards. May wait for Kafka."""
         with self._opening:
             reader = self._taken(topic)
             if reader is None:
@@ -174,7 +174,7 @@ class SharedReaders:
             return reader
 
     def release(self, reader: SharedReader) -> None:
-        """Tell that a subscriber no longer uses a reader. Never waits."""
+        """Give a reader back after use; the last ``release`` stops it. Never waits."""
         with self._lock:
             if self._readers.get(reader.topic) is not reader:
                 return

@@ -14,13 +14,14 @@ from penstock.server.push.runs import PushRun, RecordBatch, RowBatch
 from penstock.server.push.shared_reader import Waker
 from penstock.server.reading import Place, Positions
 
-#: A subscriber that has so many rows to take is cut off, or waited for while it catches up.
+#: How many rows may wait for a subscriber. A slower one is disconnected; while it catches up, its
+#: own reader waits for it instead.
 MOST_WAITING = 50_000
 
 
 @dataclass(slots=True)
 class Delivery:
-    """Rows that go out together, and the positions behind them."""
+    """Rows that are sent together, and the positions after them."""
 
     batch: RowBatch
     #: The part of the rows that this subscriber gets.
@@ -30,17 +31,17 @@ class Delivery:
 
 
 class Subscription:
-    """Makes rows of records, counts them, and keeps them for the event loop.
+    """Turn records into rows, count them, and queue them for the event loop.
 
     ``take`` and ``feed`` are called by threads that read topics, ``deliveries`` by the event loop.
 
     Args:
-        run: What makes the rows.
+        run: Turns records into rows.
         starts: Where the query begins, by partition.
         limit: After how many rows the query ends; None for never.
         offset: How many rows are left out first.
-        muted_until: Positions before which rows are made but not sent. A query that goes on after
-            a lost connection builds its state anew like this.
+        muted_until: Rows of records before these positions are not sent. A query that resumes after
+            a lost connection processes those records only to build its state again.
         loop: The event loop of the connection.
     """
 
@@ -77,7 +78,7 @@ class Subscription:
     # In the threads that read
 
     def take(self, batch: RecordBatch) -> Waker | None:
-        """Take records from a shared reader; one that is too slow by far is cut off."""
+        """Take records from a shared reader; fail if too many rows wait for the client."""
         if self._is_over:
             return None
         if self._waiting > MOST_WAITING:
@@ -112,7 +113,7 @@ class Subscription:
             except PenstockError as error:
                 self.failure = error
                 return True
-            # A bug, or a function of a user: the query ends, and the reader goes on for others.
+            # A bug, or an error in a user's function, ends this query; other queries go on.
             except Exception as error:  # noqa: BLE001
                 self.failure = StreamsError("query-failed", f"the query failed: {error!r}")
                 return True
@@ -134,17 +135,17 @@ class Subscription:
         )
 
     def _unseen(self, batch: RecordBatch) -> RecordBatch:
-        """Leave out what this subscriber has had from a reader of its own."""
+        """Leave out records that this subscriber already got from its own reader."""
         at = self.positions
         if all(first >= at.get(place, 0) for place, first in batch.firsts.items()):
-            # The usual case: subscribers share the batch and the rows that are made of it.
+            # The usual case: all subscribers share the batch and its rows.
             return batch
         return RecordBatch(
             [r for r in batch.records if r.offset >= at.get((r.topic, r.partition), 0)]
         )
 
     def _keep(self, batch: RowBatch) -> bool:
-        """Queue the rows of a batch that count, and tell whether there is something to send."""
+        """Queue the rows within OFFSET and LIMIT; return whether there is something to send."""
         count = len(batch.rows)
         first = min(self._skip, count)
         self._skip -= first
@@ -166,7 +167,7 @@ class Subscription:
         self.wake()
 
     def wake(self) -> None:
-        """Wake the event loop, from whatever thread."""
+        """Wake the event loop. Any thread may call it."""
         try:
             self._loop.call_soon_threadsafe(self._event.set)
         except RuntimeError:
@@ -192,7 +193,7 @@ class Subscription:
                 return
             self._event.clear()
             if self._queue or self._is_over:
-                # They came after the look above and before the event was cleared.
+                # A row or the end arrived after the check above and before ``clear``.
                 continue
             try:
                 async with asyncio.timeout(heartbeat_s):

@@ -24,7 +24,7 @@ _MOST_NAME = 300
 
 
 class InfoRoutes:
-    """Answers questions about the server; none of them changes anything."""
+    """Answer requests about the server; none of them changes anything."""
 
     def __init__(self, node: ServerNode) -> None:
         self._node = node

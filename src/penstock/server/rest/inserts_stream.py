@@ -46,7 +46,7 @@ _FLUSH_S = 10.0
 
 
 class InsertsStream:
-    """Takes rows line by line and says of each when Kafka has it.
+    """Read rows line by line, and acknowledge each one when Kafka has it.
 
     The order of rows is kept for each partition. An acknowledgement names the row by its number,
     ``seq``, which counts from 0. The first row that fails ends the stream.
@@ -127,7 +127,7 @@ class RowReader:
 
     def _given(self, data: Any) -> dict[str, Any]:
         if not isinstance(data, dict):
-            raise BadRequestError("bad-row", "the row is no JSON object", fix="send one")
+            raise BadRequestError("bad-row", "the row is not a JSON object", fix="send one")
         given = {}
         for written, value in data.items():
             name = _identifier(written)
@@ -162,7 +162,7 @@ class RowSender(Protocol):
     """Writes rows to their topics."""
 
     def start(self) -> None:
-        """Connect when the first rows come; does nothing the second time."""
+        """Connect to Kafka when the first rows arrive; a second call does nothing."""
 
     def send(self, record: OutgoingRecord, done: Callable[[Any], None]) -> None:
         """Write a record; ``done`` is called in any thread with the error, or None."""
@@ -171,7 +171,7 @@ class RowSender(Protocol):
 
 
 class KafkaSender:
-    """One producer for all streams of inserts, and the thread that hears what Kafka has."""
+    """One producer for all streams of inserts, and the thread that receives Kafka's answers."""
 
     def __init__(self, config: StreamsConfig) -> None:
         self._config = config
@@ -283,7 +283,7 @@ class _Exchange:
         return True
 
     def _hear(self, number: int, error: Any) -> None:
-        """Take the word of Kafka, in the producer's thread."""
+        """Take Kafka's answer, in the producer's thread."""
         self._done.append((number, error))
         try:
             self._loop.call_soon_threadsafe(self._wakes.set)
@@ -296,7 +296,7 @@ class _Exchange:
             await self._write_done()
             is_settled = self._is_read and self._acknowledged == self._sent
             if self._is_refused or is_settled:
-                # Rows before one that is wrong are written, and said to be, before the error is.
+                # Rows before a wrong one are written and acknowledged before the error is sent.
                 await self._end(None if self._failure is None else _insert_error(*self._failure))
                 return
             if not self._done:

@@ -1,4 +1,4 @@
-"""Rows as JSON, with the texts that ksqlDB's API has for values that JSON has no form for."""
+"""Rows as JSON. Values that JSON cannot express become the same texts as in ksqlDB's API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sends the answers of pull and push queries over HTTP, and notices when the client leaves."""
+"""Send the answers of pull and push queries over HTTP, and notice when the client leaves."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from penstock.server.rest.threaded import ThreadedRows
 from penstock.sql.planner.lowering.context import Row
 
 LIMIT_REACHED, COMPLETED = "Limit Reached", "Query Completed"
-#: After so long without a row a push query sends a sign of life.
+#: A push query sends a heartbeat after this many seconds without a row.
 HEARTBEAT_S = 15.0
-#: A client that takes nothing for so long is cut off.
+#: A client that takes nothing for this many seconds is disconnected.
 SEND_S = 60.0
 _NO_STORE = (b"cache-control", b"no-store")
 _NO_SNIFF = (b"x-content-type-options", b"nosniff")
@@ -37,7 +37,7 @@ _NO_BUFFER = (b"x-accel-buffering", b"no")
 
 
 class PullAnswer:
-    """Answers one pull query. Errors before the first row are raised, later ones are sent."""
+    """Answer one pull query. Errors before the first row are raised, later ones are sent."""
 
     def __init__(
         self, services: QueryServices, bound: BoundPull, fresh: Freshness, factory: FormFactory
@@ -82,7 +82,7 @@ class PullAnswer:
             await rows.close()
 
     async def _write(self, bunches: Any, send: Send) -> None:
-        # An error before the first row can still be an error of HTTP.
+        # An error before the first row can still become an HTTP status.
         first = await anext(bunches, None)
         await send_start(send, self._form.media)
         begin = self._form.begin(_pull_id(), self._bound.prepared.schema)
@@ -113,7 +113,7 @@ class PullAnswer:
 
 
 class PushAnswer:
-    """Sends the rows of one push query until its end, or until the client leaves."""
+    """Send the rows of one push query until its end, or until the client leaves."""
 
     def __init__(
         self, services: QueryServices, planned: PlannedPush, factory: FormFactory, owner: bytes
@@ -163,7 +163,7 @@ class PushAnswer:
 
 
 def form_of(prepared: PreparedPull, factory: FormFactory) -> RowForm:
-    """Return what writes the rows of a plan; it is made once for each form."""
+    """Return the writer of a plan's rows in a form; it is made once for each form."""
     form: RowForm | None = prepared.forms.get(factory)
     if form is None:
         form = prepared.forms[factory] = factory(prepared.columns)
@@ -189,7 +189,7 @@ async def until_gone(writing: Any, receive: Receive) -> None:
 async def _gone(receive: Receive) -> None:
     with contextlib.suppress(RuntimeError):
         while not (await receive())["type"].endswith("disconnect"):
-            # A server that repeats the end of the body must not keep the loop from all else.
+            # The HTTP server may repeat the end of the body; the pause lets other tasks run.
             await asyncio.sleep(0)
 
 
@@ -200,7 +200,7 @@ async def send_start(send: Send, media: str, *more: tuple[bytes, bytes]) -> None
 
 
 async def send_body(send: Send, data: bytes, *, more: bool = True) -> None:
-    """Send a part of a body; a client that does not take it for a minute is cut off."""
+    """Send a part of a body; a client that does not take it within a minute is disconnected."""
     async with asyncio.timeout(SEND_S):
         await send({"type": "http.response.body", "body": data, "more_body": more})
 

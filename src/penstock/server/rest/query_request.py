@@ -75,7 +75,7 @@ def read_request(body: bytes) -> QueryRequest:
 
 
 def caller_of(scope: Scope) -> Caller:
-    """Return who asks, as the guard found it."""
+    """Return the caller of a request, as the guard has stored it."""
     access = scope.get("penstock.access", Access.FULL)
     found: Caller = scope.get("penstock.caller") or Caller(access)
     return found

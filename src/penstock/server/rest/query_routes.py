@@ -49,7 +49,7 @@ _log = logging.getLogger("penstock.server")
 
 
 class NotAcceptableError(ServerError):
-    """The caller accepts no form of the answer that there is."""
+    """The caller accepts none of the forms that the server can send."""
 
     status, error_code = 406, 40600
 
@@ -63,10 +63,10 @@ def query_routes(host: QueryHost) -> list[BaseRoute]:
 
 
 class QueryRoutes:
-    """Answers queries over HTTP/1.1, HTTP/2 and websockets.
+    """Answer queries over HTTP/1.1, HTTP/2 and websockets.
 
     It is one of the services that run beside a node: ``end_feeds`` ends push queries before the
-    server stops, and ``close`` takes away what they used.
+    server stops, and ``close`` frees what they used.
     """
 
     def __init__(self, services: QueryServices, sender: RowSender | None = None) -> None:
@@ -97,7 +97,7 @@ class QueryRoutes:
         """Parse and plan a request; takes some milliseconds, so a thread does it.
 
         Raises:
-            BadStatementError: the statement is wrong, or is no query.
+            BadStatementError: the statement is wrong, or is not a query.
         """
         sql, services = request.statement, self.services
         try:
@@ -128,7 +128,7 @@ def _form(accept: bytes | None, is_stream: bool) -> FormFactory | None:
 
 
 class _Endpoint:
-    """Runs one query. Starlette's requests and responses are left out: they cost a third of it."""
+    """Run one query, without Starlette's requests and responses, which took a third of the time."""
 
     def __init__(self, routes: QueryRoutes, *, is_stream: bool) -> None:
         self._routes = routes
@@ -150,7 +150,7 @@ class _Endpoint:
             factory = _form(accept, self._is_stream)
             if factory is None:
                 raise NotAcceptableError(
-                    "not-acceptable", "there is no form of rows that the Accept header allows"
+                    "not-acceptable", "the server has no form of rows that the Accept header allows"
                 )
             await self._answer(request, factory, caller_of(scope), receive, answered)
         except ConnectionError:
@@ -204,7 +204,7 @@ def _from_url(scope: Scope, headers: Mapping[bytes, bytes]) -> QueryRequest:
     except ValueError:
         properties = None
     if not isinstance(properties, dict):
-        raise BadRequestError("bad-properties", "properties in the URL is no JSON object")
+        raise BadRequestError("bad-properties", "properties in the URL is not a JSON object")
     last = headers.get(b"last-event-id")
     request = {} if not last else {CONTINUATION: last.decode("latin-1")}
     return QueryRequest(sql=sql, properties=properties, request_properties=request)
@@ -215,7 +215,7 @@ class _CloseRequest(msgspec.Struct, rename="camel"):
 
 
 class _Close:
-    """Ends a push query by its id: one's own, or with the role write any."""
+    """End a push query by its id: the caller's own, or any query with the role write."""
 
     def __init__(self, services: QueryServices) -> None:
         self._services = services
@@ -243,5 +243,5 @@ def _query_id(body: bytes) -> str:
         return msgspec.json.decode(body, type=_CloseRequest).query_id
     except (msgspec.MsgspecError, RecursionError) as error:
         raise BadRequestError(
-            "bad-body", f"the body is no request to close a query: {error}", fix='send "queryId"'
+            "bad-body", f"the body is not a request to close a query: {error}", fix='send "queryId"'
         ) from None

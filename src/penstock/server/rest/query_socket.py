@@ -32,7 +32,7 @@ _MOST_REASON = 120
 
 
 class QuerySocket:
-    """Sends the columns as one message, then each row as one, and closes with ``done``.
+    """Send the columns as one message, then each row as one, and close with ``done``.
 
     The query is in the URL: ``?request={"ksql": ..., "streamsProperties": ...}``. Deleted rows of
     tables are left out.
@@ -144,7 +144,7 @@ async def _row(websocket: WebSocket, form: V1JsonForm, row: PushRow) -> None:
 
 
 async def _send(websocket: WebSocket, text: bytes) -> None:
-    """Send one message; a client that does not take it for a minute is cut off."""
+    """Send one message; a client that does not take it within a minute is disconnected."""
     async with asyncio.timeout(query_answers.SEND_S):
         await websocket.send_text(text.decode())
 

@@ -62,7 +62,7 @@ def _weight(parameters: list[str]) -> float:
 
 
 def media_type(request: Request) -> str | None:
-    """Return the media type of the answer; None if the caller accepts none that there is."""
+    """Return the media type of the answer; None if the caller accepts none of the server's."""
     for name in accepted(request.headers.get("accept")):
         if name in _ANY or name == JSON:
             return JSON
@@ -90,7 +90,7 @@ async def body_of(request: Request) -> dict[str, Any]:
             "bad-body", "the body is not JSON", fix="send a JSON object"
         ) from None
     if not isinstance(data, dict):
-        raise BadRequestError("bad-body", "the body is no JSON object", fix="send one")
+        raise BadRequestError("bad-body", "the body is not a JSON object", fix="send one")
     return data
 
 
@@ -109,7 +109,7 @@ def error_body(error: ServerError) -> dict[str, Any]:
 
 
 def error_reply(error: BaseException) -> Response:
-    """Return the answer to a request that failed; what nobody expected is logged, not shown."""
+    """Return the answer to a request that failed; an unexpected error is logged, not shown."""
     if isinstance(error, ServerError):
         headers = {"retry-after": "1"} if error.status == 503 else {}
         return json_reply(error_body(error), error.status, headers)
@@ -127,7 +127,7 @@ def error_reply(error: BaseException) -> Response:
 
 
 class WatchedSend:
-    """Passes messages on, and knows whether the answer has begun."""
+    """Pass messages on, and remember whether the answer has begun."""
 
     def __init__(self, send: Send) -> None:
         self._send = send

@@ -1,4 +1,4 @@
-"""The forms of an answer with rows: what goes before, between and behind the rows."""
+"""The forms of an answer with rows: what is written before, between and after the rows."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ EVENTS = "text/event-stream"
 
 
 class RowForm(Protocol):
-    """Writes one answer. Every method returns bytes that can be sent as they are.
+    """Write one answer. Every method returns bytes that can be sent as they are.
 
     An instance belongs to the columns of one query; it has no state, so answers can share it.
     """
 
     #: The content type of the answer.
     media: str
-    #: Whether the form has words for the end of a query and for deleted rows.
+    #: Whether the form can express the end of a query and deleted rows.
     has_messages: bool
 
     def begin(self, query_id: str, schema: str, key: Sequence[str] | None = None) -> bytes:
@@ -169,8 +169,8 @@ class DelimitedForm:
         return orjson.dumps(body) + b"\n"
 
     def heartbeat(self) -> bytes:
-        # An empty line would be an error to some clients; the connection shows itself that a
-        # client has left.
+        # Some clients take an empty line for an error. No heartbeat is needed: the connection
+        # itself shows that a client has left.
         return b""
 
     def end(self) -> bytes:
@@ -181,7 +181,7 @@ class ChangesForm(DelimitedForm):
     """The same lines, and besides them the key in the header and a line for each deleted row.
 
     ksqlDB's lines leave deleted rows out. The prompt of Penstock and its Python client ask for
-    this form, so that a row that was deleted goes away there, too.
+    this form, so that a deleted row disappears there as well.
     """
 
     media = CHANGES
@@ -197,7 +197,7 @@ class ChangesForm(DelimitedForm):
 
 
 class EventForm:
-    """Server-sent events. The id of an event is the token with which a browser goes on."""
+    """Server-sent events. The id of an event is the token with which a browser resumes."""
 
     has_messages = True
     media = f"{EVENTS}; charset=utf-8"

@@ -1,4 +1,4 @@
-"""Whole numbers of inserted rows: what does not fit is refused, and not cut as in topics."""
+"""Whole numbers of inserted rows: a number that does not fit its column is refused."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ Check = Callable[[Any], None]
 
 
 def whole_numbers(type_: SqlType) -> Check | None:
-    """Return the function that refuses numbers which the whole numbers of a type cannot hold.
+    """Return the function that refuses numbers which do not fit the INTEGER or BIGINT of a type.
 
-    It raises ValueError. The formats of topics keep the low bits of such a number, as ksqlDB's do;
-    a client that sends a row must hear of it. None says that the type has no whole numbers.
+    The function raises ValueError. The formats of topics keep only the low bits of such a number,
+    as ksqlDB's formats do; a client that inserts a row gets an error instead. None means that the
+    type has no whole numbers.
 
     >>> check = whole_numbers(ArrayType(INTEGER))
     >>> check and check([1, None, 2_147_483_648])
@@ -42,7 +43,7 @@ def whole_numbers(type_: SqlType) -> Check | None:
 
 
 def _members(value: Any) -> dict[str, Any]:
-    """Return the members of an object; what is none is for the reader of the type to refuse."""
+    """Return the members of an object; the reader of the type refuses other values."""
     return value if type(value) is dict else {}
 
 

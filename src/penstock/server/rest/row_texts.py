@@ -1,4 +1,4 @@
-"""Dates and times of inserted rows: clients write them as texts, as answers have them."""
+"""Dates and times of inserted rows: clients send them as texts, in the form of answers."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Convert = Callable[[Any], Any]
 def dates_read(type_: SqlType) -> Convert | None:
     """Return the function that reads the dates and times in a JSON value of a type.
 
-    It turns texts into SQL's numbers, also inside collections, and leaves all else as it is. None
-    says that the type has no dates and times.
+    It turns texts into SQL's numbers, also inside collections, and leaves other values unchanged.
+    None means that the type has no dates and times.
 
     >>> read = dates_read(ArrayType(DATE))
     >>> read and read(["1970-01-03", 4, None])

@@ -25,21 +25,21 @@ from penstock.sql.setting_names import check_changeable, check_setting
 
 T = TypeVar("T")
 _TERMINATE = "TERMINATE CLUSTER;"
-#: Statements at a time; those that change something wait for each other anyway.
+#: How many statements run at a time. Those that change something run one after the other anyway.
 _THREADS = 16
 
 
 class StatementRoutes:
-    """Runs statements that come over HTTP, each request in a thread of its own."""
+    """Run statements that arrive over HTTP, each request in a thread of its own."""
 
     def __init__(self, node: ServerNode) -> None:
         self._node = node
-        # Not the threads that all of the process shares: statements that wait for Kafka must not
-        # keep the health check from its answer.
+        # A pool of its own: statements that wait for Kafka must not use up the threads that answer
+        # the health check.
         self._threads = ThreadPoolExecutor(_THREADS, "penstock-statement")
 
     def close(self) -> None:
-        """Take no more statements; those that are under way end by themselves."""
+        """Accept no more statements, and do not wait for those that are running."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def _run(self, work: Callable[[], T]) -> T:
@@ -70,9 +70,9 @@ class StatementRoutes:
         return await self._run_all(steps, request)
 
     async def _run_all(self, steps: Steps[T], request: Request) -> T:
-        """Run steps in threads, and wait between them without one.
+        """Run each step in a thread, and hold no thread while waiting between steps.
 
-        ASSERT may wait for hours: sixteen of them would keep all other statements waiting.
+        ASSERT may wait for hours: sixteen of them would otherwise block all other statements.
         """
         while True:
             pause_s, result = await self._run(lambda: _next(steps))
@@ -88,7 +88,7 @@ class StatementRoutes:
             raise ForbiddenError("forbidden", "ending the cluster needs the role admin")
         patterns = body.get("deleteTopicList") or []
         if not isinstance(patterns, list) or not all(isinstance(each, str) for each in patterns):
-            raise BadRequestError("bad-body", "deleteTopicList is no list of texts")
+            raise BadRequestError("bad-body", "deleteTopicList is not a list of texts")
         for text in patterns:
             try:
                 re.compile(text)
@@ -146,7 +146,7 @@ def mapping(body: Mapping[str, Any], name: str) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise BadRequestError("bad-body", f"{name} is no JSON object")
+        raise BadRequestError("bad-body", f"{name} is not a JSON object")
     return value
 
 

@@ -1,4 +1,4 @@
-"""Rows that a thread makes and the event loop sends, without getting far ahead of the client."""
+"""Rows that a thread produces and the event loop sends; the thread waits for a slow client."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
-#: How many rows go out together, and how many such bunches may wait.
+#: How many rows are sent together, and how many such bunches may wait.
 _TOGETHER = 500
 _AHEAD = 8
 _END = object()
@@ -21,9 +21,9 @@ _LOOK_S = 0.5
 
 
 class ThreadedRows(Generic[T]):
-    """Iterate in a thread over what ``make`` returns; the event loop gets bunches of it.
+    """Iterate in a thread over what ``make`` returns; the event loop gets bunches of rows.
 
-    The thread waits while too many bunches wait. It stops when ``close`` was called.
+    The thread pauses while too many bunches wait. It stops after ``close``.
     """
 
     def __init__(
@@ -54,11 +54,11 @@ class ThreadedRows(Generic[T]):
             close = getattr(rows, "close", None)
             if close is not None:
                 close()
-            # The end needs no room: whoever still reads must not wait for it for ever.
+            # The end is queued even if the queue is full, so that the reader never waits for ever.
             self._hand(_END)
 
     def _put(self, bunch: list[T]) -> None:
-        """Hand a bunch to the event loop, once there is room for it.
+        """Pass a bunch to the event loop, once there is room for it.
 
         Raises:
             TimeoutError: the client has taken nothing for too long.
@@ -95,10 +95,10 @@ class ThreadedRows(Generic[T]):
             yield item
 
     async def close(self) -> None:
-        """Stop the thread; what waits is thrown away."""
+        """Stop the thread; waiting rows are dropped."""
         self._is_closed = True
         self._room.release()
         await asyncio.wait((self._work,))
         if not self._work.cancelled():
-            # The error has been told, or concerns rows that nobody wants any more.
+            # The client has got the error already, or no longer wants the rows.
             self._work.exception()

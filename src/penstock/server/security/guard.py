@@ -1,4 +1,4 @@
-"""The first thing a request to the SQL server meets: its size, who asks, and by which name."""
+"""Check each request to the SQL server first: its size, its credentials, its Host and Origin."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from penstock.serving.credentials import Access, Caller
 from penstock.serving.guard import is_own_name, is_same_origin
 from penstock.serving.options import ServerOptions
 
-#: What may be asked without credentials: probes of whoever runs the server.
+#: Paths that need no credentials: the probes of an orchestrator such as Kubernetes.
 _OPEN_PATHS = ("/chc/live", "/chc/ready")
-#: Its body never ends; the route reads it row by row.
+#: Paths whose body has no end: the route reads it row by row.
 _STREAMED_PATHS = ("/inserts-stream",)
 
 #: How much of a refused body is read, and for how long.
@@ -27,9 +27,10 @@ Refusal = tuple[int, int, str, Mapping[str, str]]
 
 
 class SqlGuard:
-    """Passes on what is allowed, with ``penstock.access`` and ``penstock.caller`` in the scope.
+    """Pass on what is allowed, with ``penstock.access`` and ``penstock.caller`` in the scope.
 
-    Without any credentials the server listens only on loopback, and everyone there may do all.
+    If the server has no credentials, every caller may do everything. Such a server listens only on
+    loopback, unless ``penstock.server.allow.anonymous`` is set.
     """
 
     def __init__(self, inner: ASGIApp, options: ServerOptions) -> None:
@@ -69,10 +70,11 @@ class SqlGuard:
             challenge = {"www-authenticate": credentials.challenge}
             return 401, 40100, "a token or a user is missing, or is wrong", challenge
         if credentials.is_anonymous and not is_own_name(headers.get(b"host"), self._names):
-            # A page of another site that made its name point here must not read what is here.
+            # DNS rebinding: a page of another site whose name now resolves to this server must not
+            # read its answers.
             return 403, 40300, "the Host header does not name this server", {}
         if not is_same_origin(headers):
-            # A page of another site could make the browser of somebody here run statements.
+            # A page of another site could make a user's browser run statements.
             return 403, 40300, "a page of another site may not ask this server", {}
         return None
 
@@ -93,9 +95,9 @@ class SqlGuard:
 async def drained(receive: Receive) -> None:
     """Read what is left of a body and throw it away, before a refusal is sent.
 
-    A server that answers and closes while the client still sends makes the client's system drop
-    the answer: the client sees a broken connection in place of 413. What is longer than
-    ``_DRAINED_BYTES``, or takes longer than ``_DRAINED_S``, is not waited for.
+    If a server answers and closes while the client still sends, the client's system drops the
+    answer, and the client sees a broken connection instead of 413. The server stops reading after
+    ``_DRAINED_BYTES`` or ``_DRAINED_S``.
     """
     seen = 0
     with contextlib.suppress(TimeoutError):
@@ -108,7 +110,7 @@ async def drained(receive: Receive) -> None:
 
 
 class BodyLimit:
-    """Refuses a body that turns out too large, for senders that do not say how large it is."""
+    """Refuse a body that turns out to be too large, if the request does not state its length."""
 
     def __init__(self, inner: ASGIApp, most: int) -> None:
         self._inner, self._most = inner, most

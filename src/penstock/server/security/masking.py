@@ -18,8 +18,8 @@ _ASSIGNED = re.compile(
 def masked(sql: str) -> str:
     """Return a statement without the secrets in it.
 
-    Of a connector only the names of its properties are left: which ones are secret is for the
-    connector to say.
+    Of a connector's properties only the names are left, since only the connector knows which values
+    are secret.
 
     >>> masked("SET 'sasl.jaas.config' = 'p';")
     "SET 'sasl.jaas.config' = '[hidden]';"
@@ -30,7 +30,7 @@ def masked(sql: str) -> str:
 def blotted(sql: str) -> str:
     """Return a statement of the same length with stars in the place of secrets.
 
-    Errors show it: every line and column of it is where it was, so they can point into it.
+    Errors show it. Lines and columns stay the same, so that an error can point into it.
 
     >>> blotted("SET 'sasl.jaas.config' = 'p w' oops;")
     "SET 'sasl.jaas.config' = '***' oops;"

@@ -24,10 +24,10 @@ _KAFKA = "__"
 
 @dataclass(frozen=True, slots=True)
 class TopicRules:
-    """Says which topics statements may not write, which need a role, and which are not listed.
+    """Decide which topics statements may not write, which need a role, and which are not listed.
 
-    Commands have no author: whoever writes to the command topic can run every statement on every
-    server. So only servers write there, whatever the role of a caller is.
+    Commands have no author: a program that writes to the command topic can run every statement on
+    every server. So only servers write there, whatever the role of a caller is.
     """
 
     _read_only: re.Pattern[str]
@@ -49,7 +49,7 @@ class TopicRules:
         return topic.startswith(_OWN) or self._read_only.fullmatch(topic) is not None
 
     def is_hidden(self, topic: str) -> bool:
-        """Tell whether SHOW TOPICS leaves a topic out, which SHOW ALL TOPICS has."""
+        """Return whether SHOW TOPICS leaves a topic out; SHOW ALL TOPICS lists it."""
         return topic.startswith((*_OWN, _KAFKA)) or self._hidden.fullmatch(topic) is not None
 
     def check_write(self, topic: str) -> None:

@@ -1,4 +1,4 @@
-"""Whose fault it is that a query failed, as ksqlDB's error classifiers say it."""
+"""Classify the error of a query as the user's or the system's, as ksqlDB's classifiers do."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ ErrorClass = Literal["USER", "SYSTEM", "UNKNOWN"]
 _CLASSES: tuple[ErrorClass, ...] = ("USER", "SYSTEM", "UNKNOWN")
 REGEX_PREFIX = "ksql.error.classifier.regex."
 
-#: Codes of errors that whoever wrote a statement, a record or a right can repair.
+#: Codes of errors that a user can fix: in a statement, in records, in topics or in access rights.
 _USERS = frozenset({
     "co-partitioning", "invalid-timestamp", "missing-source-topic", "missing-topic", "not-allowed",
     "null-key", "partition-count", "partition-count-changed", "plan-changed", "repartition-topics",
     "timestamp-extractor", "topic-exists", "unknown-partition", "unknown-topic",
 })  # fmt: skip
-#: Codes of errors of the cluster, of Spark, or of a machine. They often pass.
+#: Codes of errors of the cluster, of Spark, or of a machine. A restart often succeeds.
 _SYSTEMS = frozenset({
     "batch-log", "broker-away", "broker-unreachable", "client-renewed", "executor-setup", "fenced",
     "group-in-use", "internal-topic-lost", "kafka-not-ready", "kafka-refused", "no-process",
@@ -36,7 +36,7 @@ class _Rule:
 
 
 def error_classifier(settings: Mapping[str, str]) -> Callable[[BaseException], ErrorClass]:
-    """Return what tells the class of an error.
+    """Return the function that classifies an error.
 
     ``ksql.error.classifier.regex.<name>`` has a class and a pattern, such as
     ``USER .*no such column.*``. The first pattern that fits decides; else the kind of the error.

@@ -1,4 +1,4 @@
-"""Starting and ending queries beside the supervisor, with at most one piece of work for each."""
+"""Start and end queries in threads of their own, at most one piece of work per query at a time."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Literal
 _log = logging.getLogger("penstock.server")
 
 Kind = Literal["start", "end"]
-#: Queries that start at the same time, and queries that end. Mostly they wait for Kafka.
+#: How many queries start at the same time, and how many end. Mostly they wait for Kafka.
 _AT_ONCE = 8
 
 
 class QueryWork:
-    """Runs work in threads; whoever begins it waits a moment for it, and never for long.
+    """Start and end queries in threads; the supervisor waits only a moment for them.
 
-    A query whose function hangs takes half a minute to end. Queries that start have threads of
-    their own, so that such ends do not hold them up.
+    A query whose function hangs takes half a minute to end. Queries that start have a pool of
+    their own, so that they do not wait for such queries.
 
     Args:
-        ended: Is called in the thread of the work when a piece of it has ended.
+        ended: Called in the thread of the work when a piece of it has ended.
     """
 
     def __init__(self, ended: Callable[[], None]) -> None:
@@ -36,7 +36,7 @@ class QueryWork:
         }
 
     def begin(self, kind: Kind, query_id: str, work: Callable[[], None]) -> None:
-        """Begin to start or to end a query on which nothing else is under way."""
+        """Begin to start or to end a query; no other work on it may be under way."""
 
         def run() -> None:
             try:
@@ -53,7 +53,7 @@ class QueryWork:
             self._begun.append(future)
 
     def settle(self, patience_s: float) -> None:
-        """Wait for what has begun since the last call, but not for long."""
+        """Wait for the work that began since the last call, at most ``patience_s`` seconds."""
         begun, self._begun = self._begun, []
         wait(begun, patience_s)
 
@@ -63,7 +63,7 @@ class QueryWork:
             return frozenset(self._under_way)
 
     def close(self, timeout_s: float) -> None:
-        """Begin nothing more, and wait for what is under way."""
+        """Accept no more work, and wait for the work that is under way."""
         with self._lock:
             left = list(self._under_way.values())
         for threads in self._threads.values():

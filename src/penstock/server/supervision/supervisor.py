@@ -1,4 +1,4 @@
-"""Persistent queries of one node: start what the catalog has, watch it, start it again."""
+"""Persistent queries of one node: start those of the catalog, watch them, restart failed ones."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ FIRST_PAUSE = "ksql.query.retry.backoff.initial.ms"
 LONGEST_PAUSE = "ksql.query.retry.backoff.max.ms"
 ERRORS_KEPT = "ksql.query.error.max.queue.size"
 _LOOK_S = 0.1
-#: How long one look waits for queries that it starts or ends. What takes longer goes on by itself.
+#: How long one step waits for queries that it starts or ends. Slower ones go on in the background.
 _PATIENCE_S = 0.25
-#: Queries that end at the same time when the node ends.
+#: How many queries end at the same time when the node ends.
 _AT_ONCE = 8
 _CLEAN_AGAIN_S = 2.0
 _CLEAN_ATTEMPTS = 15
@@ -39,7 +39,7 @@ _ENDED = (State.ERROR, State.PENDING_ERROR, State.NOT_RUNNING)
 
 
 class QueryRuntime(Protocol):
-    """What runs queries; ``SparkQueries`` is one."""
+    """The runtime that runs queries, such as ``SparkQueries``."""
 
     @property
     def applications(self) -> Mapping[str, KafkaStreams]: ...
@@ -77,7 +77,7 @@ class _Cleaning:
 
     work: Callable[[], None]
     what: str
-    #: The queries that have to end before.
+    #: The queries that have to end first.
     after: frozenset[str] = frozenset()
     due: float = 0.0
     attempts: int = 0
@@ -85,17 +85,17 @@ class _Cleaning:
 
 
 class QuerySupervisor:
-    """Makes the running queries those of the catalog, in a thread of its own.
+    """Keep exactly the queries of the catalog running, in a thread of its own.
 
     A query that fails is started again after a pause, which doubles with every failure, as in
-    ksqlDB. What a query does is asked of the query itself, so a dead one never shows RUNNING.
-    A query that takes long to start or to end holds up no other.
+    ksqlDB. The status of a query comes from the query itself, so a dead one never shows RUNNING.
+    A query that takes long to start or to end does not delay others.
 
     Args:
-        runtime: What runs the queries.
+        runtime: Runs the queries.
         settings: ksqlDB's settings of the node.
         clock: The time in seconds, for tests.
-        patience_s: How long one look waits for queries that it starts or ends.
+        patience_s: How long one step waits for queries that it starts or ends.
     """
 
     def __init__(
@@ -120,22 +120,22 @@ class QuerySupervisor:
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="penstock-queries", daemon=True)
 
-    # What the node tells it
+    # Calls of the node
 
     def start(self) -> None:
         self._thread.start()
 
     def follow(self, catalog: Catalog) -> None:
-        """Take a new catalog: its queries are to run, and no others."""
+        """Take a new catalog: from now on its queries run, and no others."""
         with self._lock:
             self._catalog = catalog
         self._wake.set()
 
     def forget(self, query_id: str) -> None:
-        """Delete the state of a query once it has ended; tried again while others still run it."""
+        """Delete the state of a query once it has ended; try again while other nodes run it."""
 
         def work() -> None:
-            # A new query may have the id by now; then the state is its own.
+            # A new query may have the same id by now; then the state belongs to it.
             if query_id not in self._runtime.applications:
                 self._runtime.forget(query_id)
 
@@ -144,11 +144,11 @@ class QuerySupervisor:
     def afterwards(
         self, work: Callable[[], None], what: str, queries: Collection[str]
     ) -> threading.Event:
-        """Do something once queries that were dropped have ended; the event says when."""
+        """Call ``work`` once dropped queries have ended; the event is set after it."""
         return self._clean(work, what, queries)
 
     def retry(self, query_id: str | None) -> None:
-        """Start failed queries now, and not at the end of their pause."""
+        """Start failed queries now, instead of at the end of their pause."""
         with self._lock:
             for name, watched in self._watched.items():
                 if query_id in (None, name):
@@ -164,13 +164,13 @@ class QuerySupervisor:
         self._work.close(timeout_s)
         _side_by_side(self._runtime.stop, list(self._runtime.applications))
 
-    # What others ask
+    # Status
 
     def application(self, query_id: str) -> KafkaStreams | None:
         return self._runtime.applications.get(query_id)
 
     def status(self, query_id: str) -> QueryStatus:
-        """Return what a query of the catalog does on this node, as it is right now."""
+        """Return the present status of a query of the catalog on this node."""
         application = self._runtime.applications.get(query_id)
         watched = self._watched.get(query_id)
         if application is None:
@@ -205,11 +205,12 @@ class QuerySupervisor:
             self._wake.clear()
 
     def step(self) -> None:
-        """Compare what runs with the catalog once, and do what is to be done."""
+        """Compare the running queries with the catalog once; start and end what differs."""
         with self._lock:
-            # Cleanings come after the catalog that they belong to: never the other way round.
+            # Both are read under one lock. The node sets the catalog before it adds a cleaning, so
+            # a cleaning never meets an older catalog.
             catalog, cleanings = self._catalog, list(self._cleanings)
-        # What becomes ready during this look is looked at in the next one.
+        # A query whose work ends during this step is handled in the next one.
         busy = self._work.busy()
         self._end_others(catalog, busy)
         self._clean_up(cleanings, busy)
@@ -237,7 +238,7 @@ class QuerySupervisor:
         self._work.begin("end", query_id, lambda: self._runtime.stop(query_id))
 
     def _look_at(self, query: PersistentQuery, catalog: Catalog) -> None:
-        """Start a query of the catalog, if it is to be started now."""
+        """Start a query of the catalog, if it is due."""
         watched = self._watched.get(query.id)
         if watched is None:
             watched = self._watched[query.id] = _Watched(query, deque(maxlen=self._kept))
@@ -248,10 +249,10 @@ class QuerySupervisor:
             self._work.begin("start", query.id, lambda: self._begin(watched, catalog))
 
     def _is_due(self, watched: _Watched) -> bool:
-        """Look at one query, and tell whether it is to be started now."""
+        """Check one query, and return whether it has to be started now."""
         query_id = watched.query.id
         if query_id in self._work.busy():
-            # Its older plan is still ending.
+            # The query is still ending with its older plan.
             return False
         application = self._runtime.applications.get(query_id)
         if application is not None and application.state in _ENDED:
@@ -271,7 +272,7 @@ class QuerySupervisor:
         watched.restarts += bool(watched.failed_in_a_row)
         try:
             self._runtime.start(query, told_apart(query, catalog.queries))
-        # Anything may keep a query from its start; the others do not care.
+        # A start may fail for any reason; the other queries must not notice it.
         except Exception as error:  # noqa: BLE001
             self._runtime.stop(query.id)
             self._failed(watched, error)
@@ -303,7 +304,8 @@ class QuerySupervisor:
 
     def _clean_up(self, cleanings: Sequence[_Cleaning], busy: frozenset[str]) -> None:
         for cleaning in cleanings:
-            # A query that has started during this look has not been told to end.
+            # A query that was starting when this step began may run by now. It has not been told to
+            # end yet.
             is_early = cleaning.after & (busy | self._work.busy())
             if is_early or self._clock() < cleaning.due:
                 continue

@@ -103,7 +103,7 @@ def test_values_are_read_by_the_types_of_columns(orders: QueryWorld) -> None:
     ("row", "word"),
     [
         (b"{", "not JSON"),
-        (b"[]", "no JSON object"),
+        (b"[]", "not a JSON object"),
         (b'{"id": "b", "nothing": 1}', "no column NOTHING"),
         (b'{"id": "b", "amount": "x"}', "column AMOUNT is INTEGER"),
         (b'{"amount": 1}', "key column ID"),
