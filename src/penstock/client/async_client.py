@@ -37,7 +37,7 @@ Properties = Mapping[str, Any]
 
 
 class AsyncClient:
-    """Talks to an SQL server; its methods are awaited.
+    """A client of an SQL server whose methods are awaited.
 
     Close it, or use it with ``async with``. Tasks of one event loop may share a client.
 
@@ -133,7 +133,7 @@ class AsyncClient:
     async def entities(
         self, sql: str, properties: Properties | None = None
     ) -> list[dict[str, Any]]:
-        """Run statements and return what the server says of each, as it says it."""
+        """Run statements and return the server's entity for each, as JSON objects."""
         request = wire.statements(sql, self._given(properties), self._variables, self._sequence)
         try:
             found: list[dict[str, Any]] = await self._connection.send(request) or []
@@ -187,7 +187,7 @@ class AsyncClient:
             return await rows.result()
 
     async def terminate_push_query(self, query_id: str) -> None:
-        """End a push query, also one of another client."""
+        """End a push query by its id. It may belong to another client."""
         await self._connection.send(wire.close_query(query_id))
 
     async def print_topic(self, sql: str, properties: Properties | None = None) -> AsyncChunks:
@@ -212,7 +212,7 @@ class AsyncClient:
         *,
         batch_rows: int = BATCH_ROWS,
     ) -> AsyncIterator[InsertAck]:
-        """Write rows as they come, and yield an acknowledgement for each, in their order.
+        """Write rows as they arrive, and yield an acknowledgement for each, in their order.
 
         Rows travel in requests of up to ``batch_rows``; a row waits 50 ms for others at most.
 
@@ -337,7 +337,7 @@ class AsyncClient:
         return ServerInfo.of(await self._connection.send(wire.get("/info")))
 
     async def health(self) -> dict[str, Any]:
-        """Return what the server says about its health."""
+        """Return the server's health check."""
         answer: dict[str, Any] = await self._connection.send(wire.get("/healthcheck"))
         return answer
 
@@ -355,7 +355,7 @@ class AsyncClient:
         """Ask the server whether a property may be set.
 
         Raises:
-            RequestRefusedError: it may not, and why.
+            RequestRefusedError: it may not; the message says why.
         """
         await self._connection.send(wire.valid_property(name))
 

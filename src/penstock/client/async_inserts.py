@@ -20,9 +20,9 @@ async def row_batches(
 ) -> AsyncGenerator[Rows]:
     """Yield the rows in batches; a row never waits longer than the linger time.
 
-    The error of the iterable is raised behind the rows that came before it.
+    An error of the iterable is raised after the rows that came before it.
     """
-    # It holds two batches, so that a fast producer waits for the server.
+    # The queue holds at most two batches, so that a fast producer waits for the server.
     waiting: asyncio.Queue[Any] = asyncio.Queue(2 * batch_rows)
     reader = asyncio.create_task(_read(rows, waiting))
     try:

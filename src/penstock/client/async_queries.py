@@ -16,8 +16,8 @@ from penstock.errors import InvalidStateError
 class AsyncRowStream:
     """The rows of a query as they arrive. It is an asynchronous iterator and context manager.
 
-    The query starts with ``async with``, or with the first row that is asked for. The end of the
-    block and ``close`` end it on the server, too. ``columns`` and ``query_id`` are known once it
+    The query starts with ``async with``, or when the program reads the first row. The end of the
+    block and ``close`` also end it on the server. ``columns`` and ``query_id`` are known once it
     has started.
     """
 
@@ -59,12 +59,12 @@ class AsyncRowStream:
 
     @property
     def query_id(self) -> str | None:
-        """The id of a push query; it can be ended with it from anywhere."""
+        """The id of a push query; any client can end the query with it."""
         return self._reader.query_id
 
     @property
     def continuation_token(self) -> str | None:
-        """The last position that the server named; a new query can continue behind it."""
+        """The last position that the server sent; a new query can continue after it."""
         return self._reader.continuation_token
 
     def __aiter__(self) -> AsyncIterator[Row]:

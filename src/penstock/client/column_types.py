@@ -56,7 +56,7 @@ def column_type(text: str) -> SqlType:
 
 
 def has_decimals(type_: SqlType) -> bool:
-    """Return whether values of a type contain decimals, whose digits JSON numbers may lose."""
+    """Return whether values of a type contain decimals, which lose digits as JSON numbers."""
     match type_:
         case DecimalType():
             return True

@@ -1,4 +1,4 @@
-"""What the server says about itself and its catalog, as plain values."""
+"""Descriptions of the server and its catalog, as plain values."""
 
 from __future__ import annotations
 

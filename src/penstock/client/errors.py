@@ -53,7 +53,7 @@ class ClientError(PenstockError):
 
 
 class ServerUnreachableError(ClientError):
-    """The server did not answer: it is not there, not in time, or broke off the answer."""
+    """The server did not answer: it is unreachable, too slow, or broke off the answer."""
 
 
 class RequestRefusedError(ClientError):

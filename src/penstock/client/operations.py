@@ -1,4 +1,4 @@
-"""Methods for the catalog as data: the statement to send, and how to read its entities."""
+"""The client's catalog methods as data: the statement to send, and how to read the answer."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ Properties = Mapping[str, Any]
 
 
 class Client:
-    """Talks to an SQL server and blocks until it answers.
+    """A client of an SQL server that blocks until the server answers.
 
     Close it, or use it as a context manager. Several threads may use one client.
 
@@ -129,7 +129,7 @@ class Client:
         ]
 
     def entities(self, sql: str, properties: Properties | None = None) -> list[dict[str, Any]]:
-        """Run statements and return what the server says of each, as it says it."""
+        """Run statements and return the server's entity for each, as JSON objects."""
         request = wire.statements(sql, self._given(properties), self._variables, self._sequence)
         try:
             found: list[dict[str, Any]] = self._connection.send(request) or []
@@ -183,7 +183,7 @@ class Client:
             return rows.result()
 
     def terminate_push_query(self, query_id: str) -> None:
-        """End a push query, also one of another client."""
+        """End a push query by its id. It may belong to another client."""
         self._connection.send(wire.close_query(query_id))
 
     def print_topic(self, sql: str, properties: Properties | None = None) -> Chunks:
@@ -204,7 +204,7 @@ class Client:
     def stream_inserts(
         self, target: str, rows: Iterable[Mapping[str, Any]], *, batch_rows: int = BATCH_ROWS
     ) -> Iterator[InsertAck]:
-        """Write rows as they come, and yield an acknowledgement for each, in their order.
+        """Write rows as they arrive, and yield an acknowledgement for each, in their order.
 
         Rows travel in requests of up to ``batch_rows``; a row waits 50 ms for others at most.
 
@@ -323,7 +323,7 @@ class Client:
         return ServerInfo.of(self._connection.send(wire.get("/info")))
 
     def health(self) -> dict[str, Any]:
-        """Return what the server says about its health."""
+        """Return the server's health check."""
         answer: dict[str, Any] = self._connection.send(wire.get("/healthcheck"))
         return answer
 
@@ -341,7 +341,7 @@ class Client:
         """Ask the server whether a property may be set.
 
         Raises:
-            RequestRefusedError: it may not, and why.
+            RequestRefusedError: it may not; the message says why.
         """
         self._connection.send(wire.valid_property(name))
 

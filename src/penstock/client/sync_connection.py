@@ -35,7 +35,7 @@ class Connection:
         return parsed(response.status_code, response.content, request)
 
     def open(self, request: Request, *, is_endless: bool = False) -> Chunks:
-        """Return the chunks of a streamed answer; one that is endless may pause for any time."""
+        """Return the chunks of a streamed answer; an endless one may pause for any time."""
         with reaching(self._options):
             sent = self._request(request, has_read_timeout=not is_endless)
             response = self._http.send(sent, stream=True)
@@ -63,7 +63,7 @@ class Connection:
 
 
 class Chunks:
-    """The chunks of one streamed answer. Closing it tells the server that nobody reads on."""
+    """The chunks of one streamed answer. Closing it tells the server to stop sending."""
 
     def __init__(self, response: httpx2.Response, options: ClientOptions) -> None:
         self._response = response

@@ -16,8 +16,8 @@ _END = object()
 class RowBatches:
     """Cut an iterable of rows into batches; a row never waits longer than the linger time.
 
-    The iterable is read in a thread of its own, since it may block for any time. Its error is
-    raised behind the rows that came before it.
+    The iterable is read in a thread of its own, since it may block for any time. An error of the
+    iterable is raised after the rows that came before it.
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class RowBatches:
         self._rows = rows
         self._batch_rows = batch_rows
         self._linger_s = linger_s
-        # It holds two batches, so that a fast producer waits for the server.
+        # The queue holds at most two batches, so that a fast producer waits for the server.
         self._queue: queue.Queue[Any] = queue.Queue(2 * batch_rows)
         self._is_closed = threading.Event()
         self._error: BaseException | None = None

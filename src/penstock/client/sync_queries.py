@@ -15,8 +15,8 @@ from penstock.client.wire import Request
 class RowStream:
     """The rows of a query as they arrive. It is an iterator and a context manager.
 
-    The end of the ``with`` block, ``close`` and the end of the program end the query on the
-    server, too. ``columns`` and ``query_id`` are known from the start.
+    The end of the ``with`` block, ``close`` and the end of the program also end the query on the
+    server. ``columns`` and ``query_id`` are known from the start.
     """
 
     def __init__(self, chunks: Chunks, request: Request) -> None:
@@ -47,12 +47,12 @@ class RowStream:
 
     @property
     def query_id(self) -> str | None:
-        """The id of a push query; it can be ended with it from anywhere."""
+        """The id of a push query; any client can end the query with it."""
         return self._reader.query_id
 
     @property
     def continuation_token(self) -> str | None:
-        """The last position that the server named; a new query can continue behind it."""
+        """The last position that the server sent; a new query can continue after it."""
         return self._reader.continuation_token
 
     def __iter__(self) -> Iterator[Row]:

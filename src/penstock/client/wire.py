@@ -69,8 +69,8 @@ def query(
 ) -> Request:
     """Return the request that runs one SELECT or PRINT and streams its rows.
 
-    With ``has_deletions`` the rows that a table loses are asked for, too. ksqlDB's server has no
-    lines for them, and answers without.
+    With ``has_deletions`` the request also asks for the rows that a table loses. ksqlDB's server
+    cannot send them and answers without them.
     """
     body = {"sql": sql, "properties": dict(properties), "sessionVariables": dict(variables)}
     accept = f"{CHANGES_TYPE}, {DELIMITED_TYPE}" if has_deletions else DELIMITED_TYPE

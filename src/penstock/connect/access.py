@@ -1,4 +1,4 @@
-"""Finds the Kafka Connect of an engine: the one at a URL, or a worker of its own."""
+"""Find the Kafka Connect of an engine: the one at a URL, or a worker of its own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DEFAULT_TIMEOUT_MS = "30000"
 
 
 class ConnectAccess:
-    """The Kafka Connect that the settings of an engine choose, found when it is first asked for.
+    """The Kafka Connect that the settings of an engine choose, looked up at its first use.
 
     With ``ksql.connect.url`` it is that one. Without it, a worker is started beside the engine,
     for the cluster that the engine is connected to. Threads may share it.
@@ -39,11 +39,11 @@ class ConnectAccess:
         self._settings = settings
         self._cluster = cluster
         self._worker: EmbeddedWorker | None = None
-        #: Requests come side by side, and there must be one worker for all of them.
+        #: Requests run at the same time, and all of them must share one worker.
         self._making = threading.Lock()
 
     def client(self) -> Connect:
-        """Return a client, and start the worker if there is none to ask.
+        """Return a client; start the worker first if there is neither a URL nor a worker.
 
         Raises:
             ConnectError: ``no-connect`` with neither a URL nor a cluster, or the worker does not
@@ -65,7 +65,7 @@ class ConnectAccess:
         It does not wait until the worker is ready. Return whether there is a worker.
 
         Args:
-            topics: Asks the cluster for its topics; only asked if a worker is to be started.
+            topics: Returns the topics of the cluster; called only if a worker may have to start.
         """
         if self._settings.get(URL) or self._cluster is None or self.has_worker:
             return self.has_worker
@@ -74,7 +74,7 @@ class ConnectAccess:
         return self.has_worker
 
     def close(self) -> None:
-        """Stop the worker, if one was started. Its connectors go on with the next one."""
+        """Stop the worker, if one was started. The next worker resumes its connectors."""
         with self._making:
             worker, self._worker = self._worker, None
         if worker is not None:

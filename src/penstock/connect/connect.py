@@ -27,7 +27,7 @@ class ConnectorInfo:
         return self.config.get(CLASS, "")
 
     def masked(self, secret: frozenset[str] = frozenset()) -> ConnectorInfo:
-        """Return the connector without secrets; ``secret`` names more of them than names tell."""
+        """Return the connector without secrets; ``secret`` adds to those found by their names."""
         config = {
             name: HIDDEN if name in secret and value else value
             for name, value in all_shown(self.config).items()
@@ -47,7 +47,7 @@ class TaskState:
 
 @dataclass(frozen=True, slots=True)
 class ConnectorState:
-    """The states of a connector and its tasks, as Connect tells them."""
+    """The states of a connector and its tasks, as Connect reports them."""
 
     name: str
     state: str
@@ -77,10 +77,10 @@ class Plugin:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What Connect says about a configuration before it is used.
+    """The result of Connect's check of a configuration, before it is used.
 
-    ``errors`` has the complaints by property. ``secret`` are the properties whose values the
-    connector itself declares to be passwords.
+    ``errors`` has the errors by property. ``secret`` has the properties whose values the connector
+    itself declares to be passwords.
     """
 
     errors: Mapping[str, tuple[str, ...]]
@@ -144,7 +144,7 @@ def connector_state(answer: Mapping[str, Any]) -> ConnectorState:
 
 
 def validation(answer: Mapping[str, Any]) -> Validation:
-    """Read Connect's opinion about a configuration from its JSON."""
+    """Read the result of a configuration check from Connect's JSON."""
     errors, secret = {}, set()
     for each in answer.get("configs") or ():
         value, definition = each.get("value") or {}, each.get("definition") or {}

@@ -1,4 +1,4 @@
-"""Connectors of others: a folder with a folder of jars for each, filled from Maven Central."""
+"""Connector plugins: one folder of jars for each, downloaded from Maven Central."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from penstock.kafka.java import find_java
 PROJECT_PLUGINS = Path(".penstock") / "connect" / "plugins"
 
 _PART = re.compile(r"[A-Za-z0-9._-]+")
-#: What every worker has and lends to its connectors. A second copy in a connector's own folder has
-#: other classes of the same names: Jackson, for one, then finds modules that do not fit it.
+#: Libraries that every worker provides to its connectors. A second copy in a connector's folder
+#: defines the same classes again; Jackson, for one, then finds modules that do not fit it.
 _PROVIDED = frozenset({
     "connect-api", "connect-json", "connect-runtime", "connect-transforms", "kafka-clients",
     "jackson-annotations", "jackson-core", "jackson-databind", "jackson-datatype-jdk8",
@@ -92,7 +92,7 @@ def installed_plugins(folder: Path) -> list[InstalledPlugin]:
 def install(modules: Sequence[Coordinates], folder: Path, report: Progress) -> InstalledPlugin:
     """Download modules with all they depend on as one plugin, named after the first of them.
 
-    What was there under that name is replaced, in one step. Libraries that every worker has are
+    An older plugin of that name is replaced in one step. Libraries that every worker provides are
     left out.
 
     Raises:

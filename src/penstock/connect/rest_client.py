@@ -30,7 +30,7 @@ _NOT_FOUND = 404
 _CONFLICT = 409
 _LOGIN = (401, 403)
 _OK = range(200, 300)
-#: How often a request is tried again while the workers share out their connectors anew.
+#: How often a request is tried again during a rebalance of the workers.
 _TRIES = 12
 _PAUSE_S = 0.5
 _JSON = "application/json"
@@ -92,7 +92,7 @@ class RestConnect:
         self._ask("DELETE", f"/connectors/{_quoted(name)}", about=name)
 
     def is_ready(self) -> bool:
-        """Tell whether the worker has joined its group and read its connectors."""
+        """Return whether the worker has joined its group and read its connectors."""
         try:
             self._ask("GET", "/health")
         except ConnectError:
@@ -186,7 +186,7 @@ def _read(data: bytes) -> Any:
     try:
         return json.loads(data)
     except ValueError:
-        # A proxy or another server answers in its own way.
+        # A proxy or another kind of server may not answer with JSON.
         return data.decode(errors="replace")
 
 
@@ -197,7 +197,7 @@ def _said(answer: Any) -> str:
 
 
 def _is_passing(status: int, said: str) -> bool:
-    """Tell whether a refusal means that workers are sharing out their connectors anew."""
+    """Return whether a request was refused only because the workers are rebalancing."""
     return status == _CONFLICT and "already exists" not in said
 
 
@@ -228,11 +228,11 @@ def _refused(status: int, said: str, about: str, url: str) -> ConnectError:
 
 
 def _bad_url(url: str) -> ConnectError:
-    # The whole text may have a password in it.
+    # The part before the @ may contain a password.
     shown = url.rsplit("@", 1)[-1]
     return ConnectError(
         "bad-connect-url",
-        f"{shown!r} is no address of Kafka Connect",
+        f"{shown!r} is not an address of Kafka Connect",
         "write ksql.connect.url as http://host:8083",
     )
 

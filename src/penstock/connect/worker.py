@@ -46,8 +46,8 @@ class EmbeddedWorker:
 
     Args:
         cluster: Settings of the connection to Kafka, by Java's names.
-        service_id: Workers with the same one share their connectors.
-        plugins: Folders with connectors, beside those that Kafka brings.
+        service_id: Workers with the same service id share their connectors.
+        plugins: Folders with connectors, in addition to those that Kafka includes.
         properties: Settings of the worker that replace or extend Penstock's.
         progress: Receives messages about the first download; None shows them on the terminal.
     """
@@ -162,7 +162,7 @@ class EmbeddedWorker:
         self.stop()
 
     def _end(self) -> None:
-        """End the worker: first itself, so that it can say goodbye to its group."""
+        """End the worker: first with SIGTERM, so that it can leave its group."""
         watchdog, folder = self._watchdog, self._folder
         if watchdog is None or folder is None:
             return

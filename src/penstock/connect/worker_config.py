@@ -9,7 +9,7 @@ from typing import Any
 from penstock.connect.errors import ConnectError
 from penstock.kafka.broker_listener import HOST
 
-#: Settings of a connection to Kafka, which the worker's own clients and its connectors need alike.
+#: Settings of a connection to Kafka. The worker's own clients and its connectors need them.
 _CONNECTION = ("bootstrap.servers", "security.protocol", "ssl.", "sasl.")
 _CLIENTS = ("", "producer.", "consumer.", "admin.")
 
@@ -23,9 +23,10 @@ _DEFAULTS = {
     "status.storage.replication.factor": "-1",
     "offset.storage.partitions": "5",
     "status.storage.partitions": "1",
-    # What a source has read since then is read again after a crash: a minute by default.
+    # After a crash, a source reads again what it read after its last flush. Connect's default is
+    # one minute.
     "offset.flush.interval.ms": "5000",
-    # A server that was restarted gets its connectors back after that time: five minutes by default.
+    # A restarted server gets its connectors back after this time. Connect's default is 5 minutes.
     "scheduled.rebalance.max.delay.ms": "10000",
 }
 
@@ -57,7 +58,7 @@ def worker_properties(
 
     Args:
         cluster: Settings of the connection to Kafka, by Java's names.
-        service_id: Servers with the same one share their connectors.
+        service_id: Servers with the same service id share their connectors.
         port: Where the worker listens on loopback.
         plugins: Folders with connectors.
         given: The user's settings, from ``ksql.connect.worker.config``.
@@ -103,7 +104,7 @@ def read_worker_config(file: str) -> dict[str, str]:
 
 
 def read_properties(text: str) -> dict[str, str]:
-    r"""Read a Java properties file: comments, lines that go on, and ``=`` or ``:`` in between.
+    r"""Read a Java properties file: with comments, continued lines, and ``=`` or ``:``.
 
     >>> read_properties("# mine\na.b = 1\nc: \\\n   2\n")
     {'a.b': '1', 'c': '2'}
