@@ -28,7 +28,7 @@ CommandConfigOption = Annotated[
         metavar="FILE",
         exists=True,
         dir_okay=False,
-        help="Client settings as name=value lines, for clusters that want a login.",
+        help="Client settings as name=value lines, for clusters that need a login.",
     ),
 ]
 TimeoutOption = Annotated[

@@ -55,7 +55,7 @@ def doctor(bootstrap: BootstrapOption = None, as_json: JsonOption = False) -> No
 
 
 def _extras() -> Check:
-    """Say which extras are there; what a user has left out is no fault."""
+    """Report which extras are installed; a missing extra is not an error."""
     missing = [extra for extra in EXTRAS if missing_packages(extra)]
     there = [extra for extra in EXTRAS if extra not in missing]
     found = f"with {', '.join(there) or 'none'}"

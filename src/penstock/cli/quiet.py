@@ -58,8 +58,8 @@ class JavaLog:
     def close(self, *, keep: bool) -> None:
         """Close the file; messages reach the terminal again.
 
-        An error may end a command while another thread is still starting Java. Its text must not
-        end in the file.
+        An error may end a command while another thread is still starting Java. The text of the
+        error must then reach the terminal, not the file.
         """
         self._give_back()
         os.close(self._handle)
@@ -108,8 +108,8 @@ class _CurrentStderr:
 def follow_stderr() -> None:
     """Keep the program's own log on the terminal while a view or Java's log has standard error.
 
-    A handler of ``logging`` keeps the stream that it was made with. While Spark starts, that one
-    ends in the file for Java's output.
+    A handler of ``logging`` keeps the stream that it was made with. While Spark starts, that stream
+    leads to the file for Java's output.
     """
     loggers = [logging.getLogger(), *logging.getLogger().manager.loggerDict.values()]
     for logger in loggers:

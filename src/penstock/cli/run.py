@@ -93,7 +93,7 @@ def run(
             threads=threads,
             for_idle=for_idle or demo,
             inputs=script.with_name("data.json") if demo else None,
-            # An empty name is a private broker, also where the project has one that runs.
+            # An empty address asks for a private broker, even if the project's broker runs.
             config=[*(config or ()), "bootstrap.servers="] if demo else config,
             verbose=verbose,
             as_json=as_json,
@@ -138,7 +138,7 @@ def run(
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a run shows: so many rows of the first store; a picture, lines or JSON."""
+    """What a run shows: how many rows of the first store, and a picture, lines or JSON."""
 
     rows: int
     as_json: bool

@@ -30,7 +30,7 @@ from penstock.serde.primitives import (
 from penstock.serde.serdes import resolve_serde
 from penstock.serde.windowed import WindowedSerdes
 
-#: Stands for no serde in particular; only for reading.
+#: The name for "guess the serde"; only for reading.
 GUESS = "guess"
 #: By number of bytes: numbers from here on are more likely something else, such as a double.
 _LIKELY = {8: 2**53, 4: 2**24}
@@ -110,7 +110,7 @@ class TextFormat:
             return self.serde.serialize(topic, parse(text))
         except (ValueError, TypeError) as error:
             raise InvalidArgumentError(
-                "bad-value", f"{text!r} is no value of {self.name!r}: {error}"
+                "bad-value", f"{text!r} is not a value of {self.name!r}: {error}"
             ) from None
 
     def to_plain(self, topic: str, data: bytes | None) -> Any:

@@ -190,7 +190,7 @@ def _check_pair(certificate: Path, key: Path) -> None:
             ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
             return
         except (ssl.SSLError, OSError) as error:
-            why = f"it and {certificate} do not belong together, or are no PEM files: {error}"
+            why = f"it and {certificate} do not belong together, or are not PEM files: {error}"
     raise ConfigError(
         "bad-setting",
         f"{SERVER_TLS_KEY.name} names {key}: {why}",

@@ -79,7 +79,7 @@ def parameters(query: bytes, allowed: frozenset[str]) -> Parameters:
     for name, text in pairs:
         if name not in allowed:
             known = ", ".join(sorted(allowed)) or "none"
-            raise bad_request(f"there is no parameter {name[:80]!r} here", f"known are: {known}")
+            raise bad_request(f"there is no parameter {name[:80]!r} here", f"use some of: {known}")
         field, read = _PARAMETERS[name]
         if field in found:
             raise bad_request(f"parameter {name!r} is given twice")

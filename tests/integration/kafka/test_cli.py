@@ -107,7 +107,7 @@ def test_value_that_does_not_fit_names_its_line(run: Run, new_topic: Callable[..
     topic = new_topic()
     result = run("produce", topic, "-v", "long", stdin="1\nx\n3\n")
     assert result.exit_code == 1
-    assert "[bad-value] 'x' is no value of 'long'" in result.stderr
+    assert "[bad-value] 'x' is not a value of 'long'" in result.stderr
     assert "at:  record 2" in result.stderr
 
 

@@ -55,7 +55,7 @@ def test_unknown_format_is_misuse(name: str) -> None:
 @pytest.mark.parametrize(("name", "typed"), [("long", "x"), ("boolean", "yes"), ("json", "{")])
 def test_text_that_does_not_fit_names_the_value(name: str, typed: str) -> None:
     """The line to correct can be found by what it says."""
-    with pytest.raises(InvalidArgumentError, match=f"'{typed}' is no value of '{name}'"):
+    with pytest.raises(InvalidArgumentError, match=f"'{typed}' is not a value of '{name}'"):
         text_format("-v", name).to_bytes("t", typed)
 
 

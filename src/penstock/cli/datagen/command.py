@@ -43,7 +43,7 @@ def datagen(
         float | None, typer.Option("--rate", "-r", min=0.001, help="Rows per second.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", help="The same number gives the same rows.")
+        int | None, typer.Option("--seed", help="The same number produces the same rows.")
     ] = None,
     start: Annotated[
         int | None, typer.Option("--start", metavar="MS", help="Time of the first row.")

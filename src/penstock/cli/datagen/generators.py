@@ -1,6 +1,6 @@
-"""Values at random: each generator is asked for row after row and has no other state.
+"""Random values. A generator returns one value per row and keeps no state.
 
-All randomness comes from the ``Random`` that the caller hands in, so a seed gives the same rows.
+All randomness comes from the caller's ``Random``, so the same seed produces the same rows.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class RowContext:
-    """What a generator may look at: the randomness, the number of the row and its time."""
+    """What a generator may use: the source of randomness, the number of the row and its time."""
 
     random: Random
     number: int
@@ -24,7 +24,7 @@ Generate = Callable[[RowContext], Any]
 
 
 def counter(start: int = 1, step: int = 1, restart: int | None = None) -> Generate:
-    """Count rows; from ``restart`` on it begins anew."""
+    """Generate the number of the row; after ``restart`` rows the numbers begin again."""
 
     def generate(row: RowContext) -> int:
         number = row.number if restart is None else row.number % restart
@@ -34,12 +34,12 @@ def counter(start: int = 1, step: int = 1, restart: int | None = None) -> Genera
 
 
 def whole(least: int, most: int) -> Generate:
-    """A whole number from ``least`` to ``most``, both included."""
+    """Generate a whole number from ``least`` to ``most``, both included."""
     return lambda row: row.random.randint(least, most)
 
 
 def fraction(least: float, most: float, digits: int | None = None) -> Generate:
-    """A number between two others, rounded to ``digits``."""
+    """Generate a number between two others, rounded to ``digits``."""
 
     def generate(row: RowContext) -> float:
         value = row.random.uniform(least, most)
@@ -49,14 +49,14 @@ def fraction(least: float, most: float, digits: int | None = None) -> Generate:
 
 
 def choice(values: Sequence[Any], weights: Sequence[float] | None = None) -> Generate:
-    """One of some values; a value with twice the weight comes twice as often."""
+    """Generate one of some values; a value with twice the weight comes twice as often."""
     if weights is None:
         return lambda row: row.random.choice(values)
     return lambda row: row.random.choices(values, weights)[0]
 
 
 def numbered(prefix: str, most: int) -> Generate:
-    """A text such as ``item-17``."""
+    """Generate a text such as ``item-17``."""
     return lambda row: f"{prefix}{row.random.randint(1, most)}"
 
 
@@ -65,7 +65,7 @@ def boolean(odds: float = 0.5) -> Generate:
 
 
 def letters(least: int, most: int) -> Generate:
-    """A text of small letters."""
+    """Generate a text of small letters."""
     alphabet = "abcdefghijklmnopqrstuvwxyz"
 
     def generate(row: RowContext) -> str:
@@ -79,17 +79,17 @@ def random_bytes(least: int, most: int) -> Generate:
 
 
 def row_time() -> Generate:
-    """The time of the row in milliseconds."""
+    """Generate the time of the row in milliseconds."""
     return lambda row: row.time_ms
 
 
 def sometimes(generate: Generate, null_odds: float) -> Generate:
-    """A value, or None in some rows."""
+    """Generate a value, or None in some rows."""
     return lambda row: None if row.random.random() < null_odds else generate(row)
 
 
 def listed(item: Generate, least: int, most: int) -> Generate:
-    """A list of values."""
+    """Generate a list of values."""
 
     def generate(row: RowContext) -> list[Any]:
         return [item(row) for _ in range(row.random.randint(least, most))]
@@ -98,7 +98,7 @@ def listed(item: Generate, least: int, most: int) -> Generate:
 
 
 def mapped(key: Generate, value: Generate, least: int, most: int) -> Generate:
-    """A map; equal keys make it smaller."""
+    """Generate a map; it is smaller if the keys are not all different."""
 
     def generate(row: RowContext) -> dict[Any, Any]:
         return {key(row): value(row) for _ in range(row.random.randint(least, most))}
@@ -107,10 +107,10 @@ def mapped(key: Generate, value: Generate, least: int, most: int) -> Generate:
 
 
 def struct(fields: Mapping[str, Generate]) -> Generate:
-    """A struct with a value for each field."""
+    """Generate a struct with a value for each field."""
     return lambda row: {name: generate(row) for name, generate in fields.items()}
 
 
 def subset(values: Sequence[Any], least: int, most: int) -> Generate:
-    """Some of the values, each at most once."""
+    """Generate some of the values, each at most once."""
     return lambda row: row.random.sample(values, row.random.randint(least, most))

@@ -1,6 +1,6 @@
-r"""Texts that match a regular expression, of the forms that schema files have.
+r"""Generate texts that match a regular expression of a schema file.
 
-Known are letters, ``.``, ``\d``, ``\w``, ``\s``, classes with ranges, groups, ``|``, and the
+Supported are letters, ``.``, ``\d``, ``\w``, ``\s``, classes with ranges, groups, ``|``, and the
 repetitions ``?``, ``*``, ``+``, ``{n}`` and ``{m,n}``; ``*`` and ``+`` repeat up to ten times.
 """
 

@@ -58,8 +58,8 @@ def paced(
 ) -> Iterator[int]:
     """Yield the time of each row when the row is due.
 
-    With ``start_ms`` the times are those of an imagined clock that begins there and goes on by the
-    rate, so that they can be repeated. Otherwise they are the present.
+    With ``start_ms`` the times are those of a simulated clock that starts there and advances by the
+    rate, so that another run has the same times. Otherwise they are the present time.
     """
     begun = clock()
     gap_s = 1 / rate if rate else 0.0

@@ -162,7 +162,7 @@ def _bring_up(
 
 
 def status_line(waiting: Iterable[str], news: Iterable[str]) -> str:
-    """Return what is being started; the news are about Kafka's download."""
+    """Return a line that says what is being started, with news of Kafka's download."""
     about = {"Kafka": "".join(f" ({text})" for text in news)}
     return "starting " + " and ".join(name + about.get(name, "") for name in waiting)
 

@@ -29,7 +29,7 @@ from penstock.runtime.spark.driver.topics import external_topics
 from penstock.testing.sample_data import SAMPLE_FILES, read_samples, sample_file
 from penstock.testing.topic_serdes import TopicSerdes
 
-#: How long the application must be idle: its output may be input of another part of it.
+#: How long the application must be idle. Its output may be input of another part of it.
 _IDLE_S = 1.5
 _PARTITIONS = 2
 
@@ -141,7 +141,7 @@ class ProgramDemo:
         return printed.getvalue()
 
     def _outputs(self) -> Iterator[tuple[str, Any, Any]]:
-        """Yield the records of all topics that the program's sources do not have from outside."""
+        """Yield the records of the output topics: those that the sample data do not fill."""
         graph = self._program.topology.graph
         serdes = TopicSerdes(graph, task_settings(self._config))
         settings = {"bootstrap.servers": self._config[BOOTSTRAP_SERVERS]}

@@ -24,7 +24,7 @@ from penstock.config import APPLICATION_ID, StreamsConfig
 from penstock.errors import PenstockError
 
 _LOOK_EVERY_S = 0.3
-#: A Spark that does not answer any more is not waited for longer at the end.
+#: How long the end waits for Spark, which may not answer any more.
 _SPARK_S = 10.0
 _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages", "venv"})
 _WATCHED = (".py", ".sql", ".json", ".avsc", ".proto")
@@ -80,8 +80,8 @@ class Reloading:
         load: loads the program.
         settings: returns the settings of a loaded program.
         run: runs it until a function is true.
-        begins_anew: whether state may be left behind if it does not fit the program any more:
-            true for a private broker, where everything is a sample.
+        begins_anew: whether the program may start with new state if its state does not fit it any
+            more: true for a private broker, which has only sample data.
     """
 
     program: str
@@ -100,7 +100,7 @@ class Reloading:
             forget_modules(program_path(self.program).absolute().parent)
 
     def _run_to_a_change(self, changes: FileChanges) -> bool:
-        """Run once, and return whether a change has ended the run."""
+        """Run once, and return whether a changed file has ended the run."""
         try:
             loaded = self.load(self.program)
             return self._run_loaded(loaded, changes)

@@ -19,7 +19,7 @@ from penstock.cli.sql.prompt.statement_kind import Kind, Statement, assignment, 
 from penstock.client.sync_client import Client
 from penstock.errors import PenstockError
 
-#: Statements that only answer have no place in a migration.
+#: Statements that change nothing; a migration must not contain them.
 _REFUSED = {Kind.QUERY: "SELECT", Kind.PRINT: "PRINT", Kind.RUN_SCRIPT: "RUN SCRIPT"}
 _REFUSED_WORDS = ("SHOW", "LIST", "DESCRIBE", "EXPLAIN")
 
@@ -34,7 +34,7 @@ class Target:
 
 
 def chosen(project: MigrationProject, target: Target, migrated: int) -> list[MigrationFile]:
-    """Return the files to apply, given the last version that was.
+    """Return the files to apply, given the last version that was applied.
 
     Raises:
         MigrationError: ``unknown-version``, ``old-version`` or ``nothing-to-apply``.

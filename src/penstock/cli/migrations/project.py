@@ -18,7 +18,7 @@ MAX_VERSION = 999_999
 _FILE_NAME = re.compile(r"V(\d{6})__(.+)\.sql\Z")
 _NAME = re.compile(r"[\w -]+\Z")
 
-#: The settings of the file, with their defaults; None has a default that depends on the server.
+#: The settings of the file, with their defaults; None means that the default depends on the server.
 SETTINGS: dict[str, str | None] = {
     "ksql.server.url": None,
     "ksql.migrations.stream.name": "MIGRATION_EVENTS",

@@ -111,7 +111,7 @@ def apply_reset(admin: Admin, plan: ResetPlan, client: Mapping[str, Any]) -> Non
     try:
         log = batches_topic(plan.application_id)
         if log in plan.topics:
-            # This fences the leader, wherever it may still run. It cannot begin a batch any more.
+            # This fences a leader that still runs somewhere. It cannot begin a batch any more.
             fence = new_producer({**client, "transactional.id": f"{log}-leader"})
             fence.init_transactions(30.0)
         admin.delete_topics(plan.topics, missing_ok=True)
@@ -154,7 +154,7 @@ def _among(owned: list[str], named: Sequence[str] | None) -> tuple[str, ...]:
     if strangers:
         raise InvalidArgumentError(
             "not-internal",
-            f"{', '.join(map(repr, strangers))} is no internal topic of this application",
+            f"{', '.join(map(repr, strangers))} is not an internal topic of this application",
             fix=f"name some of {', '.join(owned) or 'none'}, or leave --internal-topics out",
         )
     return tuple(owned if named is None else named)

@@ -100,7 +100,7 @@ def restore(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: JsonOption = False,
 ) -> None:  # fmt: skip
-    """Make a damaged command topic anew from its copy. All servers of the service must be stopped.
+    """Write a damaged command topic again from its copy. Stop all servers of the service first.
 
     Every server keeps a copy in the folder ksql.metastore.backup.location. The topic is deleted
     and written again. Queries keep their ids and their state.
@@ -130,7 +130,7 @@ def restore(
     else:
         print_done(f"{done.commands} commands restored from {file}")
         if done.skipped:
-            print_note(f"left out, because they are no commands: offsets {list(done.skipped)}")
+            print_note(f"left out, because they are not commands: offsets {list(done.skipped)}")
 
 
 @app.command("export-ksqldb")
@@ -153,8 +153,8 @@ def export_ksqldb(
 ) -> None:  # fmt: skip
     """Write the statements of a ksqlDB service as a script, to run it with Penstock.
 
-    The service is the one of ksql.service.id. Its topic is only read. What cannot be taken over is
-    a comment at the top of the script, with the reason. Exit 1: there is such a thing.
+    The service is the one of ksql.service.id. Its topic is only read. What cannot be
+    taken over becomes a comment at the top of the script, with the reason; then the exit code is 1.
     """
     settings = merged_settings(config, setting, bootstrap)
     reading = needing_sql("penstock.server.commands.ksqldb")

@@ -1,4 +1,4 @@
-"""A group of commands, one of which is meant if none is named."""
+"""A group of commands with a default command."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class DefaultCommandGroup(TyperGroup):
     default_command = "prompt"
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the default command before arguments that name none."""
+        """Put the default command before arguments that name no command."""
         if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
             args = [self.default_command, *args]
         return super().parse_args(ctx, args)

@@ -14,7 +14,7 @@ def read_records(file: Path, name: str) -> list[dict[str, Any]]:
     try:
         data = load(read_text(file))
     except ValueError as error:
-        raise _bad_file(file, f"is no JSON: {error}") from None
+        raise _bad_file(file, f"is not JSON: {error}") from None
     records = data.get(name) if isinstance(data, dict) else data
     if not isinstance(records, list):
         raise _bad_file(file, f'has no list of {name}: {{"{name}": [...]}}')

@@ -10,7 +10,7 @@ from penstock.model.sql.variable_names import is_variable_name
 
 
 def pairs(option: str, given: Sequence[str] | None) -> dict[str, str]:
-    """Cut ``NAME=VALUE`` texts; anything else is misuse."""
+    """Split ``NAME=VALUE`` texts; any other text is a usage error (exit 2)."""
     found = {}
     for text in given or ():
         name, equals, value = text.partition("=")
@@ -21,7 +21,7 @@ def pairs(option: str, given: Sequence[str] | None) -> dict[str, str]:
 
 
 def defined(given: Sequence[str] | None) -> dict[str, str]:
-    """Cut the variables of ``--define``; a name that DEFINE refuses is misuse, too."""
+    """Split the variables of ``--define``; a name that DEFINE refuses is a usage error."""
     found = pairs("--define", given)
     for name in found:
         if not is_variable_name(name):

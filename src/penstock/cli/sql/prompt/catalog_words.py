@@ -34,8 +34,8 @@ class CatalogWords:
 class CatalogWatch:
     """Keep the names of a server: ``latest`` has them, ``refresh`` asks for them again.
 
-    A server that does not answer, or refuses a listing, leaves what is known; completion is
-    never a reason for an error.
+    If the server does not answer, or refuses a listing, the known names stay; completion never
+    raises an error.
     """
 
     def __init__(self, client: Callable[[], Client]) -> None:
@@ -45,7 +45,7 @@ class CatalogWatch:
         self._is_stale = threading.Event()
 
     def refresh(self) -> None:
-        """Ask again in the background; a call while one is under way is made up for after it."""
+        """Ask again in the background; a call during a request causes one more request after it."""
         self._is_stale.set()
         threading.Thread(target=self._run, name="penstock-completion", daemon=True).start()
 

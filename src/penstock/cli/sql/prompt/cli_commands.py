@@ -34,7 +34,7 @@ class CliCommands:
         self.history: Callable[[], Sequence[str]] = tuple
         #: Whether the user wants to leave.
         self.is_over = False
-        #: Whether a statement that a command stands for was refused.
+        #: Whether the server refused a statement that a command sent.
         self.has_failed = False
 
     def find(self, line: str) -> tuple[CliCommand, str] | None:

@@ -81,7 +81,7 @@ def run_text(session: SqlSession, commands: CliCommands, text: str) -> bool:
     """
     waiting: list[str] = []
     try:
-        # Only a line break ends a line: others of Unicode may stand in a text of a statement.
+        # Only \n ends a line: Unicode's other line separators may be part of a text in a statement.
         for line in text.split("\n"):
             is_new = not "".join(waiting).strip()
             if is_new and commands.find(line) is not None:
@@ -121,7 +121,7 @@ def _piped() -> str:
     """
     try:
         text = sys.stdin.read()
-        # In some locales Python hides bytes that are no letters in the text.
+        # In some locales Python puts undecodable bytes into the text as surrogates.
         text.encode()
     except UnicodeError as error:
         raise InvalidArgumentError(
@@ -131,7 +131,7 @@ def _piped() -> str:
 
 
 def _ended(text: str) -> str:
-    """End the statement of an option; a comment at its end must not take the semicolon in."""
+    """Add a missing semicolon, on a new line so that a comment at the end does not hide it."""
     return text if is_complete(text) else f"{text}\n;"
 
 
@@ -218,6 +218,6 @@ def _answers(url: str, login: Mapping[str, Any]) -> bool:
     except ServerUnreachableError:
         return False
     except PenstockError:
-        # It refuses us, but it is there; the session says why.
+        # The server refuses the request, but it is there. The session reports the reason.
         return True
     return True

@@ -1,7 +1,7 @@
 """Completion of keywords, sources, columns, functions and everything else with a name.
 
-What is offered depends on the words before the cursor; columns come from the sources that the
-statement names, also behind the cursor.
+The offers depend on the words before the cursor. Columns come from the sources that the statement
+names, before and after the cursor.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def _matching(word: str, offers: Iterable[Offer]) -> Iterator[Completion]:
         seen.add(offer.text)
     for *_, offer in sorted(found, key=lambda each: each[:4]):
         text = offer.text
-        # Somebody who types in lower case goes on in lower case; SQL does not mind.
+        # A user who types in lower case gets lower case; SQL ignores the case of names.
         if word.islower() and "`" not in text and offer.meta != "property":
             text = text.lower()
         yield Completion(text, start_position=-len(word), display_meta=offer.meta)
@@ -188,7 +188,7 @@ def _matching(word: str, offers: Iterable[Offer]) -> Iterator[Completion]:
 def _is_near(wanted: str, text: str, meta: str) -> bool:
     """Return whether a name has the letters: in order, for a function side by side.
 
-    A keyword is known by its beginning, or it would be in the way of names.
+    A keyword matches only by its beginning; otherwise keywords would hide names.
     """
     if meta in _WORDS:
         return False

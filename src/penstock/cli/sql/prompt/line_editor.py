@@ -126,6 +126,6 @@ def open_history(file: Path | None) -> History:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch(mode=0o600)
     except OSError:
-        # A home that cannot be written is no reason not to type.
+        # The prompt also works if the home folder cannot be written.
         return InMemoryHistory()
     return FileHistory(str(file))

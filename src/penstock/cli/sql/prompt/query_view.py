@@ -102,7 +102,7 @@ class QueryView:
         )  # fmt: skip
 
     async def _stream(self, rows: AsyncRowStream) -> None:
-        """Print rows as they arrive, with a line below them that says how it goes."""
+        """Print rows as they arrive, with a status line below them."""
         lines = RowLines(rows.columns, self._screen.width if self._screen.is_terminal else None)
         status = _Status(self._screen) if self._is_live else None
         if not self._screen.is_json:
@@ -217,7 +217,7 @@ class _Status:
         self.update(0)
 
     def update(self, count: int, above: RenderableType | None = None) -> None:
-        """Show how it goes, below ``above`` if there is something to show there."""
+        """Show the status line, below ``above`` if that is given."""
         seconds = time.monotonic() - self._begun
         rate = count / seconds if seconds > 1 else 0.0
         what = "rows" if above is None else "changes"

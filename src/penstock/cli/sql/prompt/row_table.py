@@ -28,7 +28,7 @@ from penstock.model.sql.types import (
     SqlType,
 )
 
-#: A column that is narrower than this is not worth reading: rows are shown one below the other.
+#: A narrower column is hard to read; rows are then shown as one block each.
 _MIN_WIDTH = 6
 NULL = "null"
 TOMBSTONE = "<TOMBSTONE>"
@@ -54,7 +54,7 @@ def plain(value: Any) -> Any:
 
 
 def json_row(row: Row) -> dict[str, Any]:
-    """Return a row as a JSON object; one that a table has lost has a mark."""
+    """Return a row as a JSON object; a row that a table has lost is marked as deleted."""
     found = {name: plain(value) for name, value in row.as_dict().items()}
     return found | {"@tombstone": True} if row.is_deleted else found
 
