@@ -40,17 +40,17 @@ def consume(
     topics: Annotated[list[str], typer.Argument(metavar="TOPIC", help="The topics to read.")],
     from_beginning: Annotated[
         bool,
-        typer.Option("--from-beginning", help="Read what is there, then leave unless --follow."),
+        typer.Option("--from-beginning", help="Read what is there, then stop unless --follow."),
     ] = False,
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Keep waiting for new records.")
     ] = False,
     max_messages: Annotated[
-        int | None, typer.Option("--max-messages", "-n", min=1, help="Leave after so many.")
+        int | None, typer.Option("--max-messages", "-n", min=1, help="Stop after this many.")
     ] = None,
     idle: Annotated[
         float | None,
-        typer.Option("--idle", min=0.1, metavar="SECONDS", help="Leave after so long without one."),
+        typer.Option("--idle", min=0.1, metavar="SECONDS", help="Stop when idle for this long."),
     ] = None,
     partition: Annotated[
         int | None, typer.Option("--partition", "-p", min=0, help="Read this partition only.")

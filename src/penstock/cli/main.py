@@ -77,7 +77,7 @@ def options(
             callback=_print_version,
             is_eager=True,
             metavar="",
-            help="Print the versions and leave.",
+            help="Print the versions and exit.",
         ),
     ] = False,
 ) -> None:

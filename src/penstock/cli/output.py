@@ -67,7 +67,7 @@ def _print_sentence(text: Text) -> None:
 
 
 def print_next(steps: Sequence[tuple[str, str]]) -> None:
-    """Print commands to go on with, one below the other, and what each of them does."""
+    """Print the next commands for the user, one below the other, and what each does."""
     width = max(len(command) for command, _ in steps)
     lines = Text()
     for number, (command, what) in enumerate(steps):

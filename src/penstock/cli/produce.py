@@ -68,7 +68,7 @@ def produce(
     value_serde: ValueSerdeOption = "string",
     null: Annotated[
         str | None,
-        typer.Option("--null", metavar="TEXT", help="This text stands for no value (a delete)."),
+        typer.Option("--null", metavar="TEXT", help="This text means no value (a delete)."),
     ] = None,
     header: Annotated[
         list[str] | None, typer.Option("--header", "-H", metavar="NAME=VALUE")

@@ -81,8 +81,9 @@ def run(
     data.txt beside the program, and show(streams), if the program has it, may ask the stores.
     A script of SQL is run as penstock sql run does it, with --demo on the records of data.json.
 
-    With --reload the program runs again when a file beside it changes. It goes on with its state
-    if the change allows that. If not, a private broker begins anew, and another one is left alone.
+    With --reload the program runs again when a file beside it changes. It keeps its state if the
+    change allows that. If not, it starts with new state on a private broker; on any other broker
+    the error is shown.
     """
     if program.endswith(".sql"):
         script = Path(program)

@@ -58,7 +58,7 @@ def create(
         typer.Option("--config", "-c", metavar="NAME=VALUE", help="cleanup.policy=compact, …"),
     ] = None,
     if_not_exists: Annotated[
-        bool, typer.Option("--if-not-exists", help="Leave topics alone that are there.")
+        bool, typer.Option("--if-not-exists", help="Do nothing for topics that exist.")
     ] = False,
     bootstrap: BootstrapOption = None,
     command_config: CommandConfigOption = None,
@@ -87,7 +87,7 @@ def create(
 def delete(
     names: NamesArgument,
     if_exists: Annotated[
-        bool, typer.Option("--if-exists", help="Say nothing about topics that are missing.")
+        bool, typer.Option("--if-exists", help="Ignore topics that do not exist.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     bootstrap: BootstrapOption = None,

@@ -42,7 +42,7 @@ class EmbeddedWorker:
     """A Connect worker of this process. It ends with ``stop()`` or with the process.
 
     It is a distributed worker: its connectors are kept in topics of the cluster, so that the next
-    worker of the same service goes on with them, and several of them share the work.
+    worker of the same service resumes them, and several workers share the work.
 
     Args:
         cluster: Settings of the connection to Kafka, by Java's names.

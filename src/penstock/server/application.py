@@ -25,7 +25,7 @@ _log = logging.getLogger("penstock.server")
 
 
 class Services(Protocol):
-    """What runs beside the node while it is served, such as readers and replicas of queries."""
+    """A part of the server that runs beside the node, such as its pull and push queries."""
 
     def routes(self) -> Sequence[BaseRoute]: ...
     def end_feeds(self) -> None: ...

@@ -15,7 +15,7 @@ BACKUP_FOLDER = "ksql.metastore.backup.location"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeOptions:
-    """Everything that a node needs to know beside its engine."""
+    """Everything that a node needs to know besides its engine."""
 
     #: How to reach Kafka, and the defaults of queries.
     config: StreamsConfig = field(default_factory=StreamsConfig)

@@ -44,7 +44,7 @@ def from_token(text: str) -> tuple[Positions, Positions]:
         raise BadRequestError(
             "bad-token",
             f"the token cannot be read: {error}",
-            fix="hand back a token of this server as it is, or leave it out",
+            fix="send a token of this server unchanged, or leave it out",
         ) from None
 
 

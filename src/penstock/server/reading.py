@@ -24,7 +24,7 @@ _log = logging.getLogger("penstock.server")
 Place = tuple[str, int]
 Positions = dict[Place, int]
 
-#: How many records are handed out together.
+#: How many records one read returns at most.
 MOST_RECORDS = 2_000
 #: How long the broker may wait before it sends an empty answer. The default is half a second.
 _EAGER_MS = 10
@@ -34,7 +34,7 @@ _GONE = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_PARTITION, KafkaE
 
 
 class Reader(Protocol):
-    """Reads what is committed to some partitions, in the order of each partition."""
+    """Read committed records of some partitions, in the order of each partition."""
 
     #: The offset of the next record, by partition. Only records before it have been seen.
     positions: Positions
@@ -65,7 +65,7 @@ class Topics(Protocol):
         """Return the first offsets."""
 
     def ends(self, places: Iterable[Place]) -> Positions:
-        """Return the offsets behind the last records that are committed."""
+        """Return the offsets after the last records that are committed."""
 
     def reader(self, starts: Mapping[Place, int], *, is_eager: bool = False) -> Reader:
         """Return a reader of partitions from some offsets on.
@@ -105,7 +105,7 @@ class KafkaTopics:
 
 
 class TopicReader:
-    """Reads what is committed to some partitions, in the order of each partition.
+    """Read committed records of some partitions, in the order of each partition.
 
     It assigns its partitions itself, so it joins no consumer group. One thread may use it.
 
@@ -164,7 +164,7 @@ class TopicReader:
 
     def _note(self, message: Any, error: KafkaError) -> None:
         if error.code() == KafkaError._PARTITION_EOF:
-            # Markers of transactions take offsets, too: the end may lie behind the last record.
+            # Transaction markers have offsets, too, so the end may be after the last record.
             place = (message.topic(), message.partition())
             self.positions[place] = max(self.positions.get(place, 0), message.offset())
         elif error.code() in _GONE:
@@ -174,7 +174,7 @@ class TopicReader:
         elif error.fatal() or verdict(error) is Verdict.FORBIDDEN:
             raise StreamsError("read-failed", f"a topic cannot be read: {error.str()}")
         else:
-            # A broker that restarts, for one: the client goes on by itself.
+            # For example, a broker restarts. The client connects again by itself.
             _log.debug("a topic cannot be read now: %s", error.str())
 
     def ends(self) -> Positions:

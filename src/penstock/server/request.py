@@ -1,4 +1,4 @@
-"""One request to ``/ksql``: its statements are checked, all of them, and then run one by one."""
+"""One request to ``/ksql``: check all its statements first, then run them one by one."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class SqlServer:
         settings: ksqlDB's and Kafka's settings by name, such as ``bootstrap.servers``,
             ``ksql.service.id`` and ``listeners``. ``spark.*`` go to Spark.
         queries_file: Runs the statements of this file, and takes no others.
-        functions: Functions of users, beside those in ``ksql.extension.dir``.
+        functions: Functions of users, besides those in ``ksql.extension.dir``.
         registry: Where schemas are kept; else as the settings say.
         services: What is served beside statements.
     """

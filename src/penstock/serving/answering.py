@@ -40,7 +40,7 @@ _BYTES = BytesSerde()
 
 
 class StoreAnswers:
-    """Reads one partition of a store.
+    """Read one partition of a store.
 
     Args:
         store: a typed store, as ``penstock.state.open`` returns it.

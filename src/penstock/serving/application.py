@@ -22,7 +22,7 @@ Position = Mapping[str, Mapping[int, int]]
 
 
 class Role(StrEnum):
-    """What a copy of a partition is to its application."""
+    """The role of a copy of a partition."""
 
     #: The copy that processing writes to. It has everything that is committed.
     OWNER = "owner"
@@ -141,7 +141,7 @@ class RestoreProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """Facts from which ``/health/live`` and ``/health/ready`` follow."""
+    """The state of the application, from which ``/health/live`` and ``/health/ready`` follow."""
 
     #: Kafka Streams' state: CREATED, REBALANCING, RUNNING, PENDING_SHUTDOWN, ...
     state: str
@@ -164,7 +164,7 @@ class StoreChange(NamedTuple):
     """One committed change of a store. ``value`` is None for a deletion."""
 
     partition: int
-    #: Offset in the changelog, from which a reader can go on.
+    #: Offset of the change in the changelog; a reader resumes after it.
     offset: int
     key: Any
     value: Any

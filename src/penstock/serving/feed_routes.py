@@ -31,7 +31,7 @@ _EVENT_HEADERS = [
 
 
 class FeedRoutes:
-    """Opens feeds, up to a limit, and ends all of them when the server stops."""
+    """Open feeds, up to a limit, and end all of them when the server stops."""
 
     def __init__(
         self,

@@ -28,7 +28,7 @@ def since(text: str | None, info: StoreInfo) -> dict[int, int] | None:
     if not text:
         return None
     if not _SINCE.fullmatch(text):
-        raise bad_request("a feed goes on at partition:offset, with commas between them")
+        raise bad_request("a feed resumes at partition:offset, with commas between them")
     found = {
         int(partition): int(offset)
         for partition, _, offset in (each.partition(":") for each in text.split(","))

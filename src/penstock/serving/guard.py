@@ -85,7 +85,7 @@ class Guard:
 
 @lru_cache(256)
 def is_own_name(host: bytes | None, names: frozenset[str]) -> bool:
-    """Tell whether the header ``Host`` has an address, or a name that the server goes by."""
+    """Return whether the header ``Host`` has an IP address, or one of the server's names."""
     if host is None:
         return True
     name = host.decode("latin-1").lower()
@@ -102,7 +102,7 @@ def _is_address(name: str) -> bool:
 
 
 def is_same_origin(headers: Mapping[bytes, bytes]) -> bool:
-    """Tell whether no page, or a page of this server, sends a request."""
+    """Return whether a request comes from a page of this server, or from no web page at all."""
     origin = headers.get(b"origin")
     if origin is None:
         return True

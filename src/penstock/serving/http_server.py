@@ -48,7 +48,7 @@ class ServedApplication(Protocol):
 
 
 class HttpServer:
-    """Serves an ASGI application over HTTP/1.1, HTTP/2 and websockets until it is stopped.
+    """Serve an ASGI application over HTTP/1.1, HTTP/2 and websockets until ``stop``.
 
     Args:
         make: Makes the application, in the thread of the event loop.

@@ -46,7 +46,7 @@ class Tls:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one request may take; the settings ``penstock.server.*`` say what each one means."""
+    """The limits of a request; the settings ``penstock.server.*`` say what each one means."""
 
     request_s: float = 10.0
     request_bytes: int = 16_384
@@ -58,7 +58,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """Everything that a server needs to know beside the application."""
+    """Everything that a server needs to know besides the application."""
 
     host: str = "127.0.0.1"
     #: 0 takes any free one.
@@ -66,7 +66,7 @@ class ServerOptions:
     credentials: Credentials = ANYONE
     tls: Tls | None = None
     limits: Limits = field(default_factory=Limits)
-    #: Hosts by which an anonymous caller may name the server, beside loopback and addresses.
+    #: Names that an anonymous caller may use in Host, besides loopback names and IP addresses.
     names: frozenset[str] = frozenset()
 
     @staticmethod
@@ -137,7 +137,7 @@ class ServerOptions:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches a host.
+    """Return whether only this machine can reach a host.
 
     >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0")
     (True, True, False)

@@ -106,7 +106,7 @@ def cursor_text(order: bytes) -> str:
 
 
 def next_page(path: str, query: bytes, order: bytes) -> str:
-    """Return the URL that continues behind a row."""
+    """Return the URL of the page that begins after a row."""
     kept = [
         (name, text)
         for name, text in parse_qsl(query.decode("ascii"), keep_blank_values=True)

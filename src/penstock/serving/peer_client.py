@@ -32,7 +32,7 @@ class PeerResponse(NamedTuple):
 
 
 class PeerClient:
-    """Asks other instances. It belongs to one event loop."""
+    """Send requests to other instances. It belongs to one event loop."""
 
     def __init__(self, tls: ssl.SSLContext | None = None, connect_s: float = _CONNECT_S) -> None:
         self._tls = tls
@@ -106,7 +106,7 @@ class PeerClient:
             is_reusable = headers.get(b"connection", b"").lower() != b"close"
             return PeerResponse(status, headers, body)
         finally:
-            # A connection whose answer was not read to the end would give it to the next caller.
+            # If an answer was not read to its end, the next caller would get the rest of it.
             if is_reusable and len(self._idle[address]) < _MOST_IDLE:
                 self._idle[address].append(connection)
             else:

@@ -10,7 +10,7 @@ from penstock.serving.options import ServerOptions, Tls
 
 
 class ServingServer(HttpServer):
-    """Serves an application over HTTP/1.1, HTTP/2 and websockets until it is stopped.
+    """Serve an application over HTTP/1.1, HTTP/2 and websockets until ``stop``.
 
     Args:
         application: the application that answers.

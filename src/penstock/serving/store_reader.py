@@ -44,7 +44,7 @@ class Asked(NamedTuple):
     path: bytes
     query: bytes
     parameters: Parameters
-    #: Headers that go on to another instance.
+    #: Headers that are forwarded to another instance.
     headers: Mapping[bytes, bytes]
     bound: Position | None = None
     is_forwarded: bool = False

@@ -72,7 +72,7 @@ class StoreRequest(NamedTuple):
 
 
 class StoreRoutes:
-    """Answers questions about stores."""
+    """Answer questions about stores."""
 
     def __init__(self, application: Queryable, reader: StoreReader, limits: Limits) -> None:
         self._application = application

@@ -135,7 +135,7 @@ def test_state_that_does_not_fit_is_left_behind_on_a_private_broker(
     runs = Runs(plan_changed)
     reloading(folder, runs, begins_anew=True).run_all()
     assert runs.ids == ["shop", "shop-2"]
-    assert "it begins anew" in capsys.readouterr().err
+    assert "it starts with new state" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("failure", ["plan-changed", "user-function"])

@@ -49,15 +49,15 @@ def datagen(
         int | None, typer.Option("--start", metavar="MS", help="Time of the first row.")
     ] = None,
     partitions: Annotated[
-        int, typer.Option("--partitions", min=1, help="Of the topic, if it is made.")
+        int, typer.Option("--partitions", min=1, help="Partitions of a new topic.")
     ] = 1,
     registry_url: Annotated[
         str | None,
-        typer.Option("--schema-registry", metavar="URL", help="Without it, the one in Kafka."),
+        typer.Option("--schema-registry", metavar="URL", help="Default: the one kept in Kafka."),
     ] = None,
     show_rows: Annotated[bool, typer.Option("--print", "-p", help="Print every row.")] = False,
     statement: Annotated[
-        bool, typer.Option("--sql", help="Print the CREATE statement for the rows, and leave.")
+        bool, typer.Option("--sql", help="Print the CREATE statement for the rows, and exit.")
     ] = False,
     bootstrap: BootstrapOption = None,
     command_config: CommandConfigOption = None,

@@ -117,7 +117,7 @@ class _Reader:
                 escaped = self._next()
                 return _Letters(_CLASSES.get(escaped, escaped))
             case "*" | "+" | "?" | "{":
-                raise self._error("nothing stands before the repetition")
+                raise self._error("there is nothing before the repetition")
             case _:
                 return _Letters(letter)
 

@@ -106,7 +106,7 @@ def _union(schema: list[Any], outer: Mapping[str, Any] | None) -> Made:
     inner = [each for each in schema if each != "null"]
     if len(inner) != 1:
         raise InvalidArgumentError(
-            "bad-schema-file", "a union may have one type beside null", fix="use one type"
+            "bad-schema-file", "a union may have one type besides null", fix="use one type"
         )
     type_, generate = made(inner[0], outer)
     return type_, sometimes(generate, _NULL_ODDS) if len(inner) < len(schema) else generate

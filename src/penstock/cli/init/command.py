@@ -74,7 +74,7 @@ def template(name: str) -> dict[str, str]:
 
 
 def _next_steps(folder: Path) -> list[tuple[str, str]]:
-    """Return the commands to go on with, and what each does."""
+    """Return the next commands for the user, and what each does."""
     steps = [
         ("make test", "in a moment, without Kafka or Spark"),
         ("make run", "live, on a private broker"),

@@ -37,7 +37,7 @@ class FittingTable:
         part: list[int] = []
         used = label_width
         for place in range(first, first + len(self.headings)):
-            # The gap behind the last column may be outside.
+            # The gap after the last column need not fit.
             if part and used + self._width(place) - _GAP > width:
                 yield part
                 part, used = [], label_width

@@ -122,7 +122,7 @@ class Reloading:
                 if error.code not in _OTHER_PLAN or not self.begins_anew:
                     raise
                 print_note(f"the state does not fit the program any more: {error.message}")
-                print_note("it begins anew, with the records from the beginning")
+                print_note("it starts with new state, and reads its input from the beginning")
                 self._attempt += 1
 
     def _named(self, loaded: LoadedProgram) -> Mapping[str, Any]:

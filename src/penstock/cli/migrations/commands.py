@@ -45,7 +45,7 @@ def initialize_metadata(config_file: ConfigFileOption = _CONFIG_FILE) -> None:
 def create(
     name: Annotated[str, typer.Argument(help="What it does, such as: Add users.")],
     version: Annotated[
-        int | None, typer.Option("--version", "-v", min=1, help="Not the next number, but this.")
+        int | None, typer.Option("--version", "-v", min=1, help="This version, not the next one.")
     ] = None,
     config_file: ConfigFileOption = _CONFIG_FILE,
 ) -> None:
@@ -115,5 +115,5 @@ def destroy_metadata(
 ) -> None:
     """Drop stream and table with their topics: the server forgets what was applied."""
     if not yes:
-        typer.confirm("The server forgets which migrations it has. Go on?", abort=True, err=True)
+        typer.confirm("The server forgets which migrations it has. Continue?", abort=True, err=True)
     needing_sql(_ACTIONS).destroy(config_file)

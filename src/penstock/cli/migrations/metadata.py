@@ -1,6 +1,6 @@
 """What a server remembers of migrations: a stream of events, and a table with the last of each.
 
-Both are made with the statements of ksqlDB's tool, so that a project can go on with either. A row
+Both are made with the statements of ksqlDB's tool, so that a project can switch tools. A row
 has the version for a key, and the row ``CURRENT`` says which version was worked on last.
 """
 
@@ -216,7 +216,7 @@ class MigrationMetadata:
                     "metadata-slow",
                     f"table {self.table} did not show version {version} as {state} within"
                     f" {self._wait_s:g} s",
-                    fix="is its query running? SHOW QUERIES; says so",
+                    fix="check with SHOW QUERIES; whether its query runs",
                 )
             time.sleep(_POLL_S)
 

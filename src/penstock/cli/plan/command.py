@@ -39,8 +39,8 @@ def plan(
 ) -> None:
     """Compare a program or script with the state in Kafka, and start nothing.
 
-    Each application is unchanged, added (it has no state), changed (its state goes on), removed
-    (its state stays behind), accepted (its state is too old to be compared) or refused.
+    Each application is unchanged, added (it has no state), changed (its state is still used),
+    removed (its state stays in Kafka), accepted (its state is too old to be compared) or refused.
     Exit 0: it would start. Exit 1: it would be refused, or Kafka cannot be asked.
     """
     given = pairs("--config", config)

@@ -13,7 +13,7 @@ from penstock.topology.upgrades.settle import compare, is_refused, refusal
 
 Status = Literal["unchanged", "added", "changed", "removed", "accepted", "refused"]
 
-_OLDER = "this version cannot read the fingerprint of its state; it accepts the state as it is"
+_OLDER = "its state has no fingerprint that this version can read; it is accepted as it is"
 _ORPHAN = "it is not in the script; its state stays in Kafka until it is reset"
 
 

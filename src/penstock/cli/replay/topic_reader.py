@@ -11,7 +11,7 @@ from penstock.kafka.admin_answers import Partition
 from penstock.kafka.admin_failures import explained
 from penstock.kafka.clients import new_consumer
 
-#: The first offset of a range, and the one behind its last record.
+#: The first offset of a range, and the offset after its last record.
 Span = tuple[int, int]
 
 

@@ -35,11 +35,11 @@ def reset(
     ],
     input_topics: Annotated[
         str | None,
-        typer.Option("--input-topics", metavar="A,B", help="Else all that its group has read."),
+        typer.Option("--input-topics", metavar="A,B", help="Default: all that its group read."),
     ] = None,
     internal_topics: Annotated[
         str | None,
-        typer.Option("--internal-topics", metavar="A,B", help="Delete these only, not all."),
+        typer.Option("--internal-topics", metavar="A,B", help="Delete only these, not all."),
     ] = None,
     to_earliest: Annotated[
         bool, typer.Option("--to-earliest", help="From the first record on (default).")
@@ -53,11 +53,11 @@ def reset(
     ] = None,
     by_duration: Annotated[
         str | None,
-        typer.Option("--by-duration", metavar="D", help="So long before now: PT1H30M or 90m."),
+        typer.Option("--by-duration", metavar="D", help="Time before now: PT1H30M or 90m."),
     ] = None,
     shift_by: Annotated[
         int | None,
-        typer.Option("--shift-by", metavar="N", help="So many records on; back if negative."),
+        typer.Option("--shift-by", metavar="N", help="Records to skip; back if negative."),
     ] = None,
     from_file: Annotated[
         Path | None,

@@ -60,9 +60,10 @@ def server(
 ) -> None:  # fmt: skip
     """Run an SQL server until Ctrl-C or SIGTERM.
 
-    It answers on 127.0.0.1:8088 unless told otherwise. Its statements and queries are kept in
-    Kafka, so the next start goes on with them. Without a broker in --bootstrap, in the settings or
-    in the project a private one is started, and everything is gone at the end.
+    It answers on 127.0.0.1:8088 unless --listen or the settings name another address. Its
+    statements and queries are kept in Kafka, so the next start continues with them. If neither
+    --bootstrap nor the settings nor the project name a broker, a private one is started, and
+    everything is gone at the end.
     """
     if context.invoked_subcommand is not None:
         return

@@ -52,11 +52,11 @@ def prompt(
     ] = None,
     execute: Annotated[
         list[str] | None,
-        typer.Option("--execute", "-e", metavar="SQL", help="Run these statements and leave."),
+        typer.Option("--execute", "-e", metavar="SQL", help="Run these statements and exit."),
     ] = None,
     file: Annotated[
         Path | None,
-        typer.Option("--file", "-f", metavar="FILE", help="Run a file and leave; - is stdin."),
+        typer.Option("--file", "-f", metavar="FILE", help="Run a file and exit; - is stdin."),
     ] = None,
     define: DefineOption = None,
     config_file: Annotated[
@@ -74,7 +74,9 @@ def prompt(
     ] = "tabular",
     row_limit: Annotated[
         int | None,
-        typer.Option("--query-row-limit", min=1, metavar="ROWS", help="End queries after these."),
+        typer.Option(
+            "--query-row-limit", min=1, metavar="ROWS", help="End queries after this many rows."
+        ),
     ] = None,
     timeout: Annotated[
         int | None,
@@ -200,7 +202,7 @@ def check(
 
     With --input and --output one script is fed with records, and what it writes is compared.
     Without them the files have tests of their own: INSERT INTO ... VALUES, then ASSERT VALUES,
-    ASSERT NULL VALUES, ASSERT STREAM and ASSERT TABLE, each test behind a line `--@test: name`.
+    ASSERT NULL VALUES, ASSERT STREAM and ASSERT TABLE, each test after a line `--@test: name`.
     """
     if (inputs is None) != (outputs is None):
         raise typer.BadParameter("--input and --output come together", param_hint="--input")

@@ -212,7 +212,7 @@ def _general(query: PullQuery) -> PreparedPull:
 
 
 def schema_text(query: PullQuery, *, marks_keys: bool) -> str:
-    """Return the columns as ksqlDB writes them, with KEY behind those of a table's key."""
+    """Return the columns as ksqlDB writes them, with KEY after those of a table's key."""
     places = key_places(query.push.plan.step) if marks_keys else []
     texts = []
     for number, column in enumerate(query.columns):

@@ -47,7 +47,7 @@ class TooStaleError(ServerError):
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """How new an answer has to be: at these positions, and at most so many offsets behind."""
+    """How new an answer must be: at these positions, and at most ``max_lag`` offsets behind."""
 
     positions: Positions | None = None
     max_lag: int | None = None

@@ -28,7 +28,7 @@ _OTHERS = '`"-/$'
 
 
 class Literal(NamedTuple):
-    """A literal of a statement: its type, its value, and where it stands."""
+    """A literal of a statement: its type, its value and its position."""
 
     type: SqlType
     value: Any
@@ -37,7 +37,7 @@ class Literal(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """What statements that differ only in their literals have in common, and the literals."""
+    """The text that statements share if they differ only in their literals, and the literals."""
 
     text: str
     literals: tuple[Literal, ...]

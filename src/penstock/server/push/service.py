@@ -108,7 +108,7 @@ class OpenPush:
 
 @dataclass(slots=True)
 class PushService:
-    """Opens push queries up to the limit of the server, and closes all of them with it."""
+    """Open push queries up to the limit of the server; ``close`` ends all of them."""
 
     host: QueryHost
     topics: Topics
@@ -300,7 +300,7 @@ class PushService:
             raise BadRequestError(
                 "bad-token",
                 "the token belongs to another query: it names topics that this one does not read",
-                fix="hand back a token of the same query, or leave it out",
+                fix="send a token of the same query, or leave it out",
             )
         # A partition that was added after the token was made is read from its beginning.
         ends = beginning | ends

@@ -62,7 +62,7 @@ class Subscription:
         self.is_closed = False
         #: Whether the limit has been reached.
         self.is_complete = limit == 0
-        #: How many rows were handed to the connection.
+        #: How many rows the connection has taken.
         self.sent = 0
         self._limit, self._skip = limit, offset
         self._muted_until = dict(muted_until or {})
@@ -85,7 +85,7 @@ class Subscription:
             self.failure = StreamsError(
                 "too-slow",
                 f"{self._waiting} rows wait for the client, which does not take them",
-                fix="read faster, or go on later with the continuation token",
+                fix="read faster, or continue later with the continuation token",
             )
             return self._loop, self._event
         return (self._loop, self._event) if self._feed(batch) else None
@@ -206,7 +206,7 @@ class Subscription:
         return self.is_closed or self.is_complete or self.failure is not None
 
     def close(self) -> None:
-        """End the query; rows that wait are thrown away. Waits for rows that are being made."""
+        """End the query and drop its waiting rows, after the batch that is being processed."""
         self.is_closed = True
         self._room.set()
         with self._lock:

@@ -39,7 +39,7 @@ from penstock.sql.statements.insert_values import RowEncoder, check_target
 _log = logging.getLogger("penstock.server")
 #: A line that is longer than this is refused.
 _MOST_BYTES = 4_000_000
-#: So many rows may wait for Kafka before more are read.
+#: How many rows may wait for Kafka before the server stops reading more.
 _MOST_WAITING = 10_000
 _POLL_S = 0.1
 _FLUSH_S = 10.0
@@ -92,7 +92,7 @@ class InsertsStream:
 
 
 class RowReader:
-    """Reads rows of a stream or table from JSON objects."""
+    """Read rows of a stream or table from JSON objects."""
 
     def __init__(self, source: DataSource, encoder: RowEncoder) -> None:
         self._encoder = encoder
@@ -159,7 +159,7 @@ class RowReader:
 
 
 class RowSender(Protocol):
-    """Writes rows to their topics."""
+    """Write rows to their topics."""
 
     def start(self) -> None:
         """Connect to Kafka when the first rows arrive; a second call does nothing."""

@@ -32,7 +32,7 @@ Show = Callable[[bytes | None], str]
 
 
 class PrintAnswer:
-    """Sends a line for each record, until the LIMIT or until the client leaves."""
+    """Send a line for each record, until the LIMIT or until the client leaves."""
 
     def __init__(self, services: QueryServices, wanted: PrintTopic) -> None:
         self._services = services

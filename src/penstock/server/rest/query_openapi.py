@@ -51,7 +51,7 @@ def query_paths() -> dict[str, Any]:
         },
         "/inserts-stream": {
             "post": _operation(
-                "Insert rows, one a line behind a line with the target; acknowledge each.",
+                "Insert rows, one per line after a line with the target; acknowledge each.",
                 {"text/plain": {"schema": _TEXT}},
                 {DELIMITED: _TEXT, JSON: _ARRAY},
             )

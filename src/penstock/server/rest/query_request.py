@@ -46,7 +46,7 @@ class QueryRequest(msgspec.Struct, rename="camel"):
 
     @property
     def request(self) -> Mapping[str, Any]:
-        """What concerns this request only, such as tokens."""
+        """The properties that concern this request only, such as tokens."""
         return self.request_properties or {}
 
 

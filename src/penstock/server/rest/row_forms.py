@@ -33,7 +33,7 @@ class RowForm(Protocol):
     has_messages: bool
 
     def begin(self, query_id: str, schema: str, key: Sequence[str] | None = None) -> bytes:
-        """Write what stands before the rows; ``key`` names the columns that identify a row."""
+        """Write what comes before the rows; ``key`` names the columns that identify a row."""
 
     def row(self, row: PushRow) -> bytes | None:
         """Write one row; None if the form cannot show it."""

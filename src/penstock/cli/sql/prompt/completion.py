@@ -125,7 +125,7 @@ class SqlCompleter(Completer):
         return offers
 
     def _named(self, catalog: CatalogWords, before_last: str, last: str) -> list[Offer] | None:
-        """Return the names that alone can stand after some words."""
+        """Return all that can follow the words before the cursor; None if there is no such list."""
         every = [Offer(_quoted(name), kind) for name, kind in _all_sources(catalog)]
         match before_last, last:
             case _, "SHOW" | "LIST":
@@ -210,7 +210,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def _last_statement(text: str) -> str:
-    """Return the text behind the last semicolon that ends a statement."""
+    """Return the text after the last semicolon that ends a statement."""
     end = 0
     for found in _TOKEN.finditer(text):
         if found[0] == ";":

@@ -27,7 +27,7 @@ _ONE_TABLE = 10_000
 
 @dataclass(frozen=True, slots=True)
 class QueryLimits:
-    """When the prompt stops reading a query by itself: after so many rows, or so much time."""
+    """The number of rows, or the time, after which the prompt stops reading a query."""
 
     rows: int | None = None
     seconds: float | None = None

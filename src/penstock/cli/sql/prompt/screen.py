@@ -93,7 +93,7 @@ class Screen:
         return None if self._spool is None else self._spool[0]
 
     def start_spool(self, file: Path) -> None:
-        """Copy everything from now on to a file, which is written anew.
+        """Copy everything from now on to a file, which is overwritten.
 
         Raises:
             InvalidArgumentError: ``bad-spool-file``.

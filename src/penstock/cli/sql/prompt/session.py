@@ -35,7 +35,7 @@ _MAX_SCRIPTS = 10
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """What both clients need beside the address."""
+    """What the session's clients need besides the address."""
 
     arguments: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
@@ -239,7 +239,7 @@ class SqlSession:
 
 
 def _in_file(error: RequestRefusedError, file: Path, statement: Statement) -> RequestRefusedError:
-    """Return the same error, with the file and line that its statement stands in."""
+    """Return the same error, with the file and line of its statement."""
     where = f"{file}:{statement.line}"
     code, _, *rest = error.args
     return RequestRefusedError(code, f"{where}: {error.message}", *rest)

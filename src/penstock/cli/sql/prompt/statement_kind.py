@@ -78,7 +78,7 @@ def is_complete(text: str) -> bool:
     try:
         found = list(scan(SourceText(text)))
     except SqlError as error:
-        # Only what does not end may go on in the next line; other mistakes are the server's.
+        # Only an unclosed text may continue in the next line. The server reports other errors.
         return error.code != "unclosed-text" and text.rstrip().endswith(";")
     return bool(found) and found[-1].kind == "PUNCTUATION" and found[-1].value == ";"
 
@@ -92,7 +92,7 @@ def kind_of(text: str) -> Kind:
 
 
 def is_push(text: str) -> bool:
-    """Return whether a SELECT goes on for ever: it has EMIT CHANGES or EMIT FINAL.
+    """Return whether a SELECT has no end of its own: it has EMIT CHANGES or EMIT FINAL.
 
     >>> is_push("SELECT * FROM orders EMIT CHANGES LIMIT 2;"), is_push("SELECT * FROM orders;")
     (True, False)
