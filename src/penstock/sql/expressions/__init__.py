@@ -1,4 +1,4 @@
-"""Expressions: names resolved, types checked, compiled once to closures over a row."""
+"""Expressions: resolve names, check types, and compile each expression to a function of a row."""
 
 from penstock.sql.expressions.columns import ColumnExpression, compile_columns
 from penstock.sql.expressions.compiler import compile_condition, compile_expression

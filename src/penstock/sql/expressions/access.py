@@ -1,4 +1,4 @@
-"""Parts of values and their conversion: ``->``, ``[...]``, CAST, AT TIME ZONE."""
+"""Access to parts of values, and conversion: ``->``, ``[...]``, CAST, AT TIME ZONE."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def compile_cast(node: ast.Cast, scope: Scope, compile_node: Any) -> Compiled:
     def cast_value(row: Row) -> Any:
         try:
             return cast(evaluate(row))
-        # A value that cannot be cast is NULL here already, so that COALESCE can replace it.
+        # A value that cannot be cast becomes NULL here, so that COALESCE can replace it.
         except Exception as error:  # noqa: BLE001
             log(format_expression(node), error, row)
             return None
@@ -135,7 +135,7 @@ def _element(base: Compiled, index: Compiled) -> Any:
         array, i = values(row), place(row)
         if array is None or i is None:
             return None
-        # The first element is 1 and the last is -1; nothing is at 0 or past either end.
+        # The first element is 1 and the last is -1; index 0 and indexes past the ends are NULL.
         if 0 < i <= len(array):
             return array[i - 1]
         return array[i] if -len(array) <= i < 0 else None

@@ -51,7 +51,7 @@ def compile_binary(node: ast.Binary, scope: Scope, compile_node: Any) -> Compile
 
 
 def _concatenation(node: ast.Binary, left: Compiled, right: Compiled) -> Compiled:
-    # As CONCAT, whose other spelling it is: a NULL adds nothing.
+    # The operator is the same as CONCAT: a NULL adds nothing.
     type_ = left.type or right.type
     if type_ not in (STRING, BYTES) or right.type not in (type_, None):
         raise _unfit(node, left.type, right.type)
@@ -61,7 +61,7 @@ def _concatenation(node: ast.Binary, left: Compiled, right: Compiled) -> Compile
 
 
 def _joined(left: Evaluate, right: Evaluate) -> Evaluate:
-    """Join two texts with ``+``, which is Java's: it writes a NULL as the word null."""
+    """Join two texts with ``+`` as Java does: a NULL becomes the word null."""
 
     def evaluate(row: Row) -> str:
         a, b = left(row), right(row)
@@ -127,7 +127,7 @@ def converted(compiled: Compiled, target: SqlType) -> Evaluate:
 
 
 def lifted(operation: Operation, left: Evaluate, right: Evaluate) -> Evaluate:
-    """Apply an operation to two values; NULL when either is NULL."""
+    """Apply an operation to two values; the result is NULL if either is NULL."""
 
     def evaluate(row: Row) -> Any:
         a = left(row)
@@ -142,7 +142,7 @@ def lifted(operation: Operation, left: Evaluate, right: Evaluate) -> Evaluate:
 def strict(operation: Operation, left: Evaluate, right: Evaluate) -> Evaluate:
     """Apply an operation to two values; a NULL is an error.
 
-    That is how arithmetic in a lambda behaves in ksqlDB: one NULL makes the whole call NULL.
+    Arithmetic in a lambda behaves so in ksqlDB: one NULL makes the whole call NULL.
     """
 
     def evaluate(row: Row) -> Any:
@@ -165,7 +165,7 @@ def _operation(symbol: str, type_: SqlType) -> Operation:
 def _wrapped(plain: Operation, low: int, high: int, wrap: Callable[[int], int]) -> Operation:
     def operation(a: int, b: int) -> int:
         result: int = plain(a, b)
-        # Nearly every result fits: the comparison is cheaper than the call it saves.
+        # Nearly every result fits, and a comparison is cheaper than a call.
         return result if low <= result <= high else wrap(result)
 
     return operation

@@ -35,7 +35,7 @@ def compile_call(node: ast.FunctionCall, scope: Scope, compile_node: Any) -> Com
     try:
         return _compile_call(node, scope, compile_node)
     except SqlError as error:
-        # The registry knows names and types but not where in the text they stand.
+        # The registry knows names and types, but not their position in the text.
         if error.span is None and node.span is not None:
             raise type(error)(error.code, error.message, error.fix, span=node.span) from None
         raise
@@ -76,7 +76,7 @@ def _argument(
     if isinstance(node, ast.Lambda):
         return None
     if isinstance(node, ast.ColumnRef) and node.source is None and node.name in _UNITS:
-        # DAYS may be a column; it is a unit where the function takes one.
+        # DAYS may be a column; it is a unit only where the function takes a unit.
         wanted = (overload.signature.parameters for overload in function.overloads)
         if any(i < len(p) and p[i] == INTERVAL_UNIT for p in wanted):
             unit = node.name.rstrip("S") + "S"
@@ -124,7 +124,7 @@ def _lambda(
         )
     evaluate = body.evaluate
 
-    # Handed to the function as a value: a Python function that still sees the outer row.
+    # The argument is a Python function that still sees the outer row.
     def close(row: Row) -> Callable[..., Any]:
         return lambda *values: evaluate((*row, *values))
 
@@ -162,7 +162,7 @@ def _invocation(
 def _invocation_of_one(
     node: ast.FunctionCall, function: Callable[..., Any], evaluate: Evaluate, scope: Scope
 ) -> Evaluate:
-    """The same for the most common shape: one argument, NULL gives NULL."""
+    """Return the same for the most common case: one argument, and NULL for NULL."""
     log = scope.log
 
     def call(row: Row) -> Any:

@@ -1,4 +1,4 @@
-"""Lists whose members must have one type: IN, ARRAY, MAP. Literal text adapts to the others."""
+"""Lists of one type: IN, ARRAY, MAP. Text literals are converted to the type of the others."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def coerce_list(
     what: str,
     hint: SqlType | None = None,
 ) -> tuple[SqlType | None, list[Evaluate]]:
-    """Compile all members to one type; that type is None when all are NULL.
+    """Compile all members to one type; the type is None if all are NULL.
 
-    The first member that is not NULL says what kind of type it is: text literals are read as that
-    type, and where the kind is STRING other literals are written as text.
+    The first member that is not NULL decides the type: text literals are parsed as that type. If it
+    is STRING, other literals are converted to text.
     """
     first = next((node for node in nodes if not isinstance(node, ast.NullLiteral)), None)
     target = hint if hint or not isinstance(first, ast.StringLiteral) else STRING

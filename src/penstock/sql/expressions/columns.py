@@ -1,6 +1,6 @@
-"""Expressions over Arrow columns, where Arrow computes exactly what the record path computes.
+"""Expressions over Arrow columns, where Arrow's results are exactly those of the record path.
 
-The record path is ``compiler``. ``over_rows`` chooses between the two and is what queries use.
+The record path is ``compiler``. Queries use ``over_rows``, which chooses between the two.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _LITERALS = (
 class ColumnExpression:
     """A checked expression over columns: its type and the function that computes a column.
 
-    The function raises where one value of a batch is bad: it cannot tell which.
+    If one value of a batch is bad, the function raises an error, which does not say which value.
     """
 
     type: SqlType
@@ -77,7 +77,7 @@ def compile_columns(node: ast.Expression, scope: Scope) -> ColumnExpression | No
         part = _part(node, scope)
         return ColumnExpression(part.type, _as_column(part))
     except (_NotVectorisedError, SqlError):
-        # Arrow lacks an operation, or a type.
+        # Arrow does not have an operation, or a type.
         return None
 
 
@@ -272,7 +272,7 @@ def _user_call(overload: ScalarOverload, bound: Bindings, parts: list[_Part]) ->
 
 
 def _as_argument(part: _Part, type_: SqlType) -> EvaluateColumns:
-    """Convert an argument: plain numbers as Arrow does, all else value by value as for records."""
+    """Convert an argument: numbers with Arrow, other types value by value as for records."""
     if part.type == type_ or {part.type, type_} <= _FIXED_NUMBERS.keys():
         return _converted(part, type_)
     source, column, cast = part.type, _as_column(part), caster(part.type, type_)

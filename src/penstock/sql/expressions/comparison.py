@@ -51,7 +51,7 @@ def compile_comparison(node: ast.Comparison, scope: Scope, compile_node: Any) ->
 
 
 def compare(node: ast.Comparison, left: Compiled, right: Compiled) -> Compiled:
-    """Compare two sides that are compiled already."""
+    """Return the comparison of two compiled sides."""
     a, b = comparable(
         node,
         node.operator,
@@ -78,7 +78,7 @@ def compile_between(node: ast.Between, scope: Scope, compile_node: Any) -> Compi
 def _as_time(
     node: ast.Expression, compiled: Compiled, other: ast.Expression, other_compiled: Compiled
 ) -> Compiled:
-    # ROWTIME and the window bounds are BIGINTs that may be compared with ISO text.
+    # ROWTIME and the window bounds are BIGINTs, but can be compared with ISO text.
     if (
         isinstance(node, ast.StringLiteral)
         and isinstance(other, ast.ColumnRef)
@@ -112,7 +112,7 @@ def _comparison_type(operator_: str, left: SqlType | None, right: SqlType | None
     if left is None or right is None:
         return None
     if is_numeric(left) and is_numeric(right):
-        # Exact numbers are compared as they are; with a DOUBLE both become one.
+        # Exact numbers are compared as they are; if one is a DOUBLE, both become DOUBLEs.
         return DOUBLE if DOUBLE in (left, right) else merge(left, right)
     if left == right:
         return left if left in _ORDERED or operator_ in _EQUALITY else None

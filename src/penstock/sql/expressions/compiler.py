@@ -1,4 +1,4 @@
-"""The dispatch from each kind of expression to the file that compiles it."""
+"""Dispatches each kind of expression to the module that compiles it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from penstock.sql.syntax.format_expression import format_expression
 def compile_expression(node: ast.Expression, scope: Scope) -> Compiled:
     """Resolve, check and compile an expression over the columns of ``scope``.
 
-    The result gives None and logs where evaluation fails, as ksqlDB does.
+    If an evaluation fails, the compiled function logs the error and returns None, as ksqlDB does.
 
     Raises:
         AnalysisError: a name does not exist or a type does not fit, with the span at fault.
@@ -62,7 +62,7 @@ def guarded(node: ast.Expression, compiled: Compiled, scope: Scope) -> Compiled:
     def safe(row: Row) -> Any:
         try:
             return evaluate(row)
-        # Whatever a user's function or a value does, a bad record must not stop the query.
+        # A bad value or an error in a user's function must not stop the query.
         except Exception as error:  # noqa: BLE001
             if not text:
                 text.append(format_expression(node))

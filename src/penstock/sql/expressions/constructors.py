@@ -1,4 +1,4 @@
-"""ARRAY[...], MAP(...) and STRUCT(...). A member that fails is NULL; the rest is kept."""
+"""ARRAY[...], MAP(...) and STRUCT(...). A member that fails is NULL; the others are kept."""
 
 from __future__ import annotations
 

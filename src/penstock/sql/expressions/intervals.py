@@ -1,4 +1,4 @@
-"""INTERVAL: what is added to a date, a time of day or a timestamp, or taken from it."""
+"""INTERVAL: a length of time that is added to a date, time or timestamp, or subtracted from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrow kernels whose results equal the record path's, NULLs and overflow included."""
+"""Arrow kernels with the same results as the record path, including NULLs and overflow."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ COMPARE_KERNELS: dict[str, Kernel] = {
     ">": _known(pc.greater),
     ">=": _known(pc.greater_equal),
 }
-# Unchecked on purpose: they wrap around as Java does. Division would fail a whole batch for one
-# zero, and Arrow has no remainder, so both are left to the record path.
+# The unchecked kernels wrap around, as Java does. Division would fail a whole batch because of one
+# zero, and Arrow has no remainder, so the record path computes both.
 NUMERIC_KERNELS: dict[str, Kernel] = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
 
 
@@ -49,7 +49,7 @@ CAST_KERNELS: dict[tuple[SqlType, SqlType], Kernel] = {
 
 @dataclass(frozen=True, slots=True)
 class FunctionKernel:
-    """A function over columns; ``type`` None is the type of its arguments."""
+    """A function over columns; if ``type`` is None, its result has the type of its arguments."""
 
     function: Kernel
     type: SqlType | None = None
@@ -65,7 +65,7 @@ def _concat(*texts: Any) -> Any:
 
 
 def _split(texts: Any, delimiter: Any) -> Any:
-    # An empty delimiter cuts after every character, and Arrow takes the same one for all rows.
+    # An empty delimiter splits after every character, and Arrow takes one delimiter for all rows.
     if not isinstance(delimiter, pa.Scalar) or not delimiter.as_py():
         raise pa.ArrowInvalid("Arrow cannot split at this")
     return pc.split_pattern(texts, delimiter.as_py())

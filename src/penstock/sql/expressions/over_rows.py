@@ -1,7 +1,7 @@
-"""Expressions over rows that are columns: by Arrow's kernels where those are exact, else by row.
+"""Expressions over columns of rows: with Arrow's kernels if they are exact, else row by row.
 
-The kernels are ``columns``. Row by row means the functions of ``compiler``, which are the
-reference: they also take over when one bad value fails a whole batch of the kernels.
+The kernels are ``columns``. Row by row means with the functions of ``compiler``, which are the
+reference. They also evaluate a batch again if one bad value fails it in the kernels.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from penstock.sql.expressions.scope import Scope
 
 T = TypeVar("T")
 
-#: What Arrow, conversions and functions of the user raise for a bad value. Any other error is a
-#: fault of the kernels.
+#: Errors that Arrow, conversions and users' functions raise for a bad value. Any other error is a
+#: bug of the kernels.
 _BAD_VALUES = (pa.ArrowException, ArithmeticError, SqlError, UserCodeError)
 
 OverRows = Callable[[RowColumns], Items]
@@ -39,7 +39,7 @@ Mask = NDArray[np.bool_]
 
 
 def values_over_rows(node: Expression, scope: Scope) -> OverRows:
-    """Return the function from rows to the value of the expression for each of them."""
+    """Return the function that evaluates the expression for each of many rows."""
     if isinstance(node, ColumnRef):
         place = scope.find(node)[0]
         return lambda rows: rows.column(place)
@@ -65,7 +65,7 @@ class ArrayOverRows:
 
 
 def array_over_rows(node: Expression, scope: Scope) -> ArrayOverRows | None:
-    """Return the expression as Arrow computes it; None if Arrow does not."""
+    """Return the expression over Arrow arrays; None if Arrow cannot compute it."""
     found = None if isinstance(node, ColumnRef) else compile_columns(node, scope)
     if found is None:
         return None
@@ -80,7 +80,7 @@ def array_over_rows(node: Expression, scope: Scope) -> ArrayOverRows | None:
 
 
 def mask_over_rows(node: Expression, scope: Scope) -> Callable[[RowColumns], Mask]:
-    """Return the function from rows to whether a condition is true for each; NULL is not true."""
+    """Return the function that evaluates a condition for each of many rows; NULL is not true."""
     holds, used = compile_condition(node, scope).evaluate, places_used(node, scope)
     found = compile_columns(node, scope)
 
@@ -103,7 +103,7 @@ def _first_or_second(
     def evaluate(rows: RowColumns) -> T:
         try:
             return first(rows)
-        # One bad value fails a whole batch: row by row only its own result is NULL, and logged.
+        # One bad value fails a whole batch. Row by row, only its own result is NULL, and is logged.
         except _BAD_VALUES:
             return second(rows)
 
@@ -111,20 +111,20 @@ def _first_or_second(
 
 
 def places_used(node: Node, scope: Scope) -> frozenset[int]:
-    """Where in a row the columns of an expression are."""
+    """Return the positions in a row of the columns that an expression uses."""
     places = set()
     for each in walk(node):
         if isinstance(each, ColumnRef):
             try:
                 places.add(scope.find(each)[0])
             except SqlError:
-                # The parameter of a lambda is no column.
+                # The parameter of a lambda is not a column.
                 continue
     return frozenset(places)
 
 
 def narrowed(rows: RowColumns, used: frozenset[int]) -> Iterable[Any]:
-    """The rows as tuples, with nothing in columns that nobody looks at."""
+    """Return the rows as tuples, with None in the columns that are not used."""
     if not used:
         return repeat((None,) * rows.width, len(rows))
     columns = (rows.column(n) if n in used else repeat(None) for n in range(rows.width))
@@ -138,7 +138,7 @@ def _run(expression: ColumnExpression, rows: RowColumns, scope: Scope) -> Any:
 
 
 class _Arrays(Sequence[Any]):
-    """The columns of rows as Arrow has them, each made when it is asked for."""
+    """The columns of rows as Arrow arrays; each is converted at its first use."""
 
     def __init__(self, rows: RowColumns, types: Sequence[SqlType]) -> None:
         self._rows = rows
@@ -152,7 +152,7 @@ class _Arrays(Sequence[Any]):
 
 
 def column_of_array(array: Any, type_: SqlType) -> Items:
-    """The values of an Arrow array; texts that come again and again are kept once."""
+    """Return the values of an Arrow array; repeated texts share one object."""
     if type_ in (BIGINT, DOUBLE, INTEGER) and not array.null_count:
         numbers: list[Any] = array.to_numpy().tolist()
         return numbers

@@ -79,7 +79,7 @@ def compile_like(node: ast.Like, scope: Scope, compile_node: Any) -> Compiled:
     return Compiled(BOOLEAN, evaluate)
 
 
-# Wildcards stay within a line, as the dot of Java's regular expressions does.
+# Wildcards do not match line ends, like the dot of Java's regular expressions.
 _IN_LINE = "[^\\n\\r\\x85\\u2028\\u2029]"
 
 
@@ -108,7 +108,7 @@ def compile_in(node: ast.In, scope: Scope, compile_node: Any) -> Compiled:
 
     def evaluate(row: Row) -> bool:
         wanted = value(row)
-        # NULL is in no list, and not NULL either: NOT IN of a NULL is true, as in ksqlDB.
+        # As in ksqlDB, NULL IN (...) is false, not NULL, so NULL NOT IN (...) is true.
         found = wanted is not None and any(item(row) == wanted for item in items)
         return found is not negated
 

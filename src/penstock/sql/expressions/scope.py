@@ -13,7 +13,7 @@ from penstock.sql.functions.registry import FunctionRegistry
 
 Row = Sequence[Any]
 Evaluate = Callable[[Row], Any]
-# Takes what failed, as SQL text, why, and the row: the processing log of a query.
+# Called with the SQL text that failed, the error and the row: the processing log of a query.
 Log = Callable[[str, Exception, Row], None]
 
 
@@ -30,7 +30,7 @@ class Column:
 class Compiled:
     """A checked expression: its type, None for a bare NULL, and the function over a row.
 
-    ``evaluate`` may raise; ``compile_expression`` hands out one that gives None and logs.
+    ``evaluate`` may raise an error; that of ``compile_expression`` logs it and returns None.
     """
 
     type: SqlType | None
@@ -38,14 +38,15 @@ class Compiled:
 
 
 def _no_log(_: str, __: Exception, ___: Row) -> None:
-    """Forget an error."""
+    """Ignore an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The columns of a row in order, and everything else that names can stand for.
+    """The columns of a row in order, and everything else that an expression can name.
 
-    A lambda's parameters are columns behind the row's own; the last one of a name wins there.
+    A lambda's parameters are columns after those of the row; among them, the last one of a name
+    wins.
     """
 
     columns: tuple[Column, ...]
@@ -58,7 +59,7 @@ class Scope:
         return replace(self, lambda_columns=self.lambda_columns + columns)
 
     def find(self, ref: ColumnRef) -> tuple[int, SqlType]:
-        """Return a column's place in the row and its type."""
+        """Return a column's position in the row and its type."""
         width = len(self.columns)
         for i in range(len(self.lambda_columns) - 1, -1, -1):
             if ref.source is None and self.lambda_columns[i].name == ref.name:

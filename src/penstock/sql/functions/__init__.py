@@ -1,1 +1,1 @@
-"""Scalar, table and aggregate functions, by family, and the decorators for functions of users."""
+"""Scalar, table and aggregate functions by family, and the decorators for users' functions."""

@@ -26,11 +26,12 @@ from penstock.topology.java_order import string_hash
 
 
 def ordered_keys(mapping: dict[Any, Any]) -> list[Any]:
-    """Return the keys in the order that a Java ``HashMap`` has them, which results can show."""
+    """Return the keys in the order of a Java ``HashMap``, which users can see in results."""
     if not all(isinstance(key, str) for key in mapping):
         return list(mapping)
     capacity = 1
-    # The deserializer makes room for as many entries as there are; a map three quarters full grows.
+    # Java's deserializer sizes the map by its number of entries. It grows when it is three quarters
+    # full.
     while capacity < len(mapping) or len(mapping) > capacity * 0.75:
         capacity *= 2
 
@@ -108,7 +109,7 @@ def array_min(array: list[Any]) -> Any:
 
 @scalar("ARRAY_SORT", "ARRAY<A> -> ARRAY<A>")
 def array_sort(array: list[Any]) -> list[Any]:
-    """Sort an array, NULLs last; 'DESC' turns the order of the others around."""
+    """Sort an array, NULLs last; 'DESC' reverses the order of the other elements."""
     return array_sort_by(array, "ASC") or []
 
 
@@ -181,7 +182,7 @@ def map_values(mapping: dict[Any, Any]) -> list[Any]:
 
 @scalar("MAP_UNION", "MAP<STRING, A>, MAP<STRING, A> -> MAP<STRING, A>", takes_null=True)
 def map_union(left: dict[Any, Any] | None, right: dict[Any, Any] | None) -> dict[Any, Any] | None:
-    """Return the entries of both maps; the second wins where both have a key."""
+    """Return the entries of both maps; if both have a key, the second wins."""
     return None if left is None and right is None else {**(left or {}), **(right or {})}
 
 
@@ -192,7 +193,7 @@ def _entry_type(types: Sequence[Any]) -> SqlType:
 
 @scalar("ENTRIES", "MAP<STRING, A>, BOOLEAN -> ARRAY<A>", returns=_entry_type)
 def entries(mapping: dict[Any, Any], is_sorted: bool) -> list[dict[str, Any]]:
-    """Return the entries of a map as structs with fields K and V, sorted by key if wanted."""
+    """Return the entries of a map as structs with fields K and V, sorted by key on request."""
     keys = sorted(mapping) if is_sorted else ordered_keys(mapping)
     return [{"K": key, "V": mapping[key]} for key in keys]
 
@@ -227,7 +228,7 @@ def filter_map(mapping: dict[Any, Any], keep: Any) -> dict[Any, Any]:
 
 @scalar("REDUCE", "ARRAY<A>, B, (B, A) => B -> B", takes_null=True)
 def reduce_(array: list[Any] | None, start: Any, step: Any) -> Any:
-    """Fold all elements or entries into one value, from a start value on."""
+    """Fold all elements or entries into one value, beginning with a start value."""
     if start is None or array is None:
         return start
     for value in array:

@@ -1,6 +1,7 @@
-"""Functions of users over Arrow arrays. A batch is one call; a record is an array of one row.
+"""Users' functions over Arrow arrays. A batch is one call; a record is an array of one row.
 
-Dates and times are Arrow's own types for the user, and whole numbers inside, as everywhere.
+The user's function gets dates and times as Arrow's own types. Inside a query they are whole
+numbers.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _MOMENTS: dict[SqlType, Any] = {
 def column_call(
     function: Callable[..., Any], declared: Declared, types: Types
 ) -> Callable[..., Any]:
-    """Return the function over arrays as the engine has them, with its result checked."""
+    """Return a function over SQL arrays that calls the user's function and checks its result."""
     targets = [target or STRING for target in declared.targets(types)]
     result = declared.result(types)
     shown = [user_type(target) for target in targets]
@@ -54,7 +55,7 @@ def column_call(
 def one_row_call(
     function: Callable[..., Any], declared: Declared, types: Types
 ) -> Callable[..., Any]:
-    """Return the same function over values: each call makes arrays of one element."""
+    """Return the same function over single values: each call makes arrays of one element."""
     over_arrays, result = column_call(function, declared, types), declared.result(types)
     targets = [target or STRING for target in declared.targets(types)]
 

@@ -1,7 +1,7 @@
-"""Values at the edge to functions of users: SQL's inside, Python's own types outside.
+"""Conversion between SQL values and the Python values of users' functions.
 
-What comes back is checked against the declared type. A value that does not fit is refused, never
-cut or rounded.
+A result is checked against the declared type. A value that does not fit is refused, never truncated
+or rounded.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ from penstock.sql.casting import caster
 from penstock.sql.functions.signature import DictOf, ListOf, Pattern, StructOf
 
 Convert = Callable[[Any], Any]
-# More digits than any DECIMAL has: what is quantized with it is never rounded.
+# It has more digits than any DECIMAL, so quantizing with it never rounds.
 _EXACT = Context(prec=1_000)
 
 
 class WrongResultError(Exception):
-    """A value is not one of the declared type."""
+    """A function returned a value that is not of the declared type."""
 
 
 # SQL to Python
 
 
 def reader(pattern: Pattern, type_: SqlType | None) -> Convert | None:
-    """Return the function that makes a value of ``type_`` Python's own; None when it already is.
+    """Return the function from a SQL value of ``type_`` to Python's; None if they are the same.
 
     Args:
-        pattern: what the function wants; a dataclass is found only here.
-        type_: what the value is; None for a bare NULL.
+        pattern: the parameter of the function; only the pattern names a dataclass.
+        type_: the type of the value; None for a bare NULL.
     """
     match pattern, type_:
         case (StructOf(), StructType()):
@@ -133,7 +133,7 @@ _READERS: dict[SqlType, Convert] = {TIMESTAMP: from_ms, DATE: from_days, TIME: _
 
 
 def writer(type_: SqlType) -> Convert:
-    """Return the function that checks a result and makes it a SQL value; None stays NULL.
+    """Return the function that checks a result and converts it to a SQL value; None is NULL.
 
     It raises ``WrongResultError`` for a value that is not one of the type.
     """
@@ -205,7 +205,7 @@ def _bytes(value: Any) -> bytes | None:
 def _date(value: Any) -> int | None:
     if value is None:
         return None
-    # A datetime is a date for Python. Its time of day would be lost.
+    # In Python, a datetime is also a date. Its time of day would be lost.
     if not isinstance(value, date) or isinstance(value, datetime):
         raise _refused(value, DATE)
     return days_of(value)
@@ -225,7 +225,7 @@ def _timestamp(value: Any) -> int | None:
         return None
     if not isinstance(value, datetime):
         raise _refused(value, TIMESTAMP)
-    # A moment without a zone is in UTC, as timestamps are everywhere in SQL.
+    # A datetime without a time zone is in UTC, as all timestamps in SQL.
     return to_ms(value if value.tzinfo else value.replace(tzinfo=EPOCH.tzinfo))
 
 
@@ -273,7 +273,7 @@ def _map_writer(key: Convert, value: Convert, type_: MapType) -> Convert:
 
 def _struct_writer(type_: StructType) -> Convert:
     writers = {field.name: writer(field.type) for field in type_.fields}
-    # Python's fields are mostly written small, those of SQL mostly not.
+    # Fields are mostly in lower case in Python, and in upper case in SQL.
     places = {name.upper(): name for name in writers} | {name: name for name in writers}
 
     def write(value: Any) -> dict[str, Any] | None:

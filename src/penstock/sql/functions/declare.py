@@ -43,7 +43,7 @@ def scalar(
 
 
 def table(name: str, *signatures: str) -> Callable[[F], F]:
-    """Declare a table function; the signature's result is the type of one row's value."""
+    """Declare a table function; the signature's result is the type of one row."""
 
     def declare(function: F) -> F:
         for text in signatures:
@@ -55,7 +55,7 @@ def table(name: str, *signatures: str) -> Callable[[F], F]:
 
 
 def aggregate(name: str, *signatures: str, constants: int = 0) -> Callable[[Binder], Binder]:
-    """Declare an aggregate function by the function that binds it to types."""
+    """Declare an aggregate function; the decorated function binds it to types."""
 
     def declare(bind: Binder) -> Binder:
         for text in signatures:

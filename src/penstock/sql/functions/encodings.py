@@ -1,4 +1,4 @@
-"""Bytes and their texts, hashes and identifiers."""
+"""Functions for bytes, encodings, hashes and UUIDs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _decode(text: str, encoding: str) -> bytes:
 
 
 def _read_base64(text: str) -> bytes:
-    # Whatever is not one of the 64 characters is passed over, and padding may be missing.
+    # Characters that are not in the alphabet are skipped, and padding may be missing.
     digits = re.sub(r"[^A-Za-z0-9+/]", "", text.partition("=")[0])
     return base64.b64decode(digits + "=" * (-len(digits) % 4))
 
@@ -52,7 +52,7 @@ def _encode(data: bytes, encoding: str) -> str:
 
 
 def _hex_digits(text: str) -> str:
-    """Take the marks of a hexadecimal literal off: both 0x41 and X'41' are such."""
+    """Return the digits of a hexadecimal literal, which may be written 0x41 or X'41'."""
     if text.startswith("0x"):
         return f"{'0' * (len(text) % 2)}{text[2:]}"
     is_literal = text[:2].upper() == "X'" and text.endswith("'") and len(text) > 2
@@ -61,7 +61,7 @@ def _hex_digits(text: str) -> str:
 
 @scalar("ENCODE", "STRING, STRING, STRING -> STRING")
 def encode(text: str, source: str, target: str) -> str:
-    """Write a text, read in one encoding, in another one."""
+    """Convert a text from one encoding to another."""
     if source.lower() == target.lower():
         raise FunctionError("bad-argument", f"ENCODE from {source!r} to itself does nothing")
     if source.lower() == "hex":
@@ -71,7 +71,7 @@ def encode(text: str, source: str, target: str) -> str:
 
 @scalar("TO_BYTES", "STRING, STRING -> BYTES")
 def to_bytes(text: str, encoding: str) -> bytes:
-    """Return the bytes of a text in an encoding; hexadecimal digits may be of either case."""
+    """Return the bytes of a text in an encoding; hexadecimal digits may be upper or lower case."""
     return _decode(text, encoding)
 
 

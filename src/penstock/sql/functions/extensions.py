@@ -1,4 +1,4 @@
-"""Functions of users from a folder: every ``.py`` file in it may define some."""
+"""Users' functions from a folder: every ``.py`` file in it may define some."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def load_extensions(folder: Path, registry: FunctionRegistry) -> list[str]:
     """Add the functions of every file in a folder, in order of names, and return their names.
 
     Raises:
-        AnalysisError: a file cannot be run; the functions of files before it are there.
+        AnalysisError: a file cannot be run. The functions of earlier files stay added.
     """
     names = []
     for file in sorted(folder.glob("*.py")):
@@ -29,17 +29,18 @@ def load_extensions(folder: Path, registry: FunctionRegistry) -> list[str]:
 
 
 def _load(file: Path) -> ModuleType:
-    # The name must not begin with that of this package: workers have the package, not the file.
+    # The module name must not begin with that of this package: workers have the package, but not
+    # the file.
     spec = importlib.util.spec_from_file_location(f"sql_extension_{file.stem}", file)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    # A dataclass looks for the names in its hints in the module that Python knows by this name.
+    # A dataclass resolves its type hints in the module that ``sys.modules`` has under this name.
     sys.modules[module.__name__] = module
     try:
         spec.loader.exec_module(module)
     except AnalysisError:
-        # A declaration that is refused knows its own line.
+        # The error of a refused declaration already names its line.
         raise
     # The file is the user's own code: whatever it raises is reported with the file's name.
     except Exception as error:
@@ -52,7 +53,7 @@ def _load(file: Path) -> ModuleType:
 
 
 def _place(error: Exception, file: Path) -> str:
-    """Return the file, with the last of its lines that the traceback has."""
+    """Return the file, with its last line in the traceback."""
     line = error.lineno if isinstance(error, SyntaxError) else None
     for frame in traceback.extract_tb(error.__traceback__):
         if Path(frame.filename) == file:

@@ -51,7 +51,7 @@ _HINTS: dict[Any, Pattern] = {
     dict: AnyOf("STRUCT"),
     Any: AnyOf("ANY"),
 }
-#: By name: a program that uses none of them need not import pyarrow.
+#: By name, so that a program that uses none of them does not import pyarrow.
 _ARROW_HINTS: dict[str, Pattern] = {
     "BooleanArray": BOOLEAN,
     "Int32Array": INTEGER,
@@ -75,7 +75,7 @@ _DICTS = (dict, collections.abc.Mapping)
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a Python function: its pattern, and what may be given for it.
+    """One parameter of a Python function: its pattern, and which arguments it accepts.
 
     ``pattern`` is None where there is no hint. ``takes_null`` is True for ``Optional``, False for
     another hint, and None where the hints do not say.
@@ -114,7 +114,7 @@ def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
 def parameters_of(
     function: Callable[..., Any], skip: int = 0, *, is_hinted: bool = True
 ) -> list[Parameter]:
-    """Return the parameters that SQL can give, without the first ``skip``.
+    """Return the parameters that a SQL call can fill, without the first ``skip``.
 
     Args:
         function: the user's function.
@@ -124,7 +124,7 @@ def parameters_of(
     try:
         hints, signature = hints_of(function), inspect.signature(function)
     except (AnalysisError, ValueError, TypeError):
-        # Some functions of C and some wrappers cannot say what they take.
+        # Some functions written in C and some wrappers have no signature.
         if not is_hinted:
             return []
         raise
@@ -171,12 +171,12 @@ def pattern_of(function: Callable[..., Any], what: str, hint: Any) -> Pattern:
 
 
 def element_of(pattern: Pattern) -> Pattern | None:
-    """Return what a list has, as a pattern; None if the pattern is not of a list."""
+    """Return the pattern of a list's elements; None if the pattern is not a list."""
     return pattern.element if isinstance(pattern, ListOf) else None
 
 
 def has_open_decimal(pattern: Pattern) -> bool:
-    """Return whether the pattern has a DECIMAL whose digits are not known."""
+    """Return whether the pattern has a DECIMAL without precision and scale."""
     match pattern:
         case AnyOf("DECIMAL"):
             return True

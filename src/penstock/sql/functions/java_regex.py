@@ -1,6 +1,6 @@
-r"""Java's regular expressions, spelled as Python's.
+r"""Translates Java's regular expressions to Python's.
 
-Both mean the same by most of a pattern. What differs: ``\p{...}``, ``\h``, ``\R``, ``\Q...\E``,
+Most syntax is the same in both. What differs: ``\p{...}``, ``\h``, ``\R``, ``\Q...\E``,
 named groups, flags in the middle, classes inside classes and ``&&``; and ``\w``, ``\d`` and ``\s``
 are ASCII.
 """
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 _LINE_ENDS = r"\n\r\x85\u2028\u2029"
-# What stands for one character of a kind, without the brackets of a class.
+# Kinds of characters, written without the brackets of a class.
 _KINDS = {
     "Lower": "a-z",
     "Upper": "A-Z",
@@ -54,12 +54,12 @@ _GROUP = re.compile(r"\(\?<(?=[A-Za-z])")
 
 @lru_cache(maxsize=512)
 def java_pattern(pattern: str) -> re.Pattern[str]:
-    """Compile a Java regular expression; re.error where it is none."""
+    """Compile a Java regular expression; raise re.error if it is not valid."""
     return re.compile(_Translation(pattern).whole(), re.ASCII)
 
 
 class _Translation:
-    """A place in a Java pattern; each part gives its Python spelling."""
+    """Reads a Java pattern from left to right, and returns its Python form."""
 
     def __init__(self, pattern: str) -> None:
         self._text = pattern
@@ -67,7 +67,8 @@ class _Translation:
         self._all_lines = bool(re.search(r"\(\?[a-zA-Z]*s", pattern))
 
     def whole(self) -> str:
-        # Flags in the middle reach to the end of their group: they become a group of their own.
+        # Flags in the middle apply until the end of their group. Python needs a group of their own
+        # for them.
         opened, parts = [0], []
         while self._at < len(self._text):
             char = self._text[self._at]
@@ -102,7 +103,7 @@ class _Translation:
         return f"[^{_LINE_ENDS}]" if char == "." and not self._all_lines else char
 
     def _escape(self) -> str:
-        """An escape outside a class, or one character of a class that needs no brackets there."""
+        """Translate an escape sequence, inside or outside a class."""
         found = _PROPERTY.match(self._text, self._at)
         if found:
             self._at = found.end()
@@ -126,7 +127,7 @@ class _Translation:
         return _ESCAPES.get(escape[1:], escape)
 
     def _class(self) -> str:
-        """A class: its parts side by side, or all at once where ``&&`` is between them."""
+        """Translate a class: the union of its parts, or their intersection with ``&&``."""
         self._at += 1
         is_negated = self._text.startswith("^", self._at)
         self._at += is_negated
@@ -154,12 +155,12 @@ class _Translation:
             escape = self._escape()
             return escape[1:-1] if escape.startswith("[") and escape[1] != "^" else escape
         self._at += 1
-        # Python warns that a double one of these may mean something one day.
+        # Python warns about two of these in a row: they may get a meaning in the future.
         return f"\\{char}" if char in "&~|" else char
 
 
 def _one_character(sides: list[list[str]], *, is_negated: bool) -> str:
-    """Spell what matches one character that is in all sides; each is a union of its parts."""
+    """Return a pattern for one character that is in all sides; a side is a union of parts."""
     simple = len(sides) == 1 and len(sides[0]) == 1 and not sides[0][0].startswith("[^")
     if simple:
         return f"[{'^' if is_negated else ''}{sides[0][0]}]"

@@ -1,4 +1,4 @@
-"""JSON inside strings."""
+"""Functions for JSON in strings."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def extract_json_field(text: str, path: str) -> str | None:
 
 
 def _child(value: Any, step: str | int) -> Any:
-    # What a step stands for depends on the value: $.xs.0 is an element, $.x[0] may be a field.
+    # The value decides what a step means: $.xs.0 is an element, $.x[0] may be a field.
     if isinstance(value, list):
         index = int(step) if str(step).isdigit() else -1
         return value[index] if 0 <= index < len(value) else _MISSING
@@ -105,7 +105,7 @@ def is_json_string(text: str | None) -> bool:
         value, end = _DECODER.raw_decode(start)
     except ValueError:
         return False
-    # A bracket or quote ends a value wherever it stands; a number or word ends with a blank.
+    # A bracket or a quote always ends a value; a number or a word ends with a blank.
     return isinstance(value, str | list | dict) or not start[end : end + 1].strip()
 
 
@@ -122,7 +122,7 @@ def json_array_contains(text: str | None, wanted: Any) -> bool:
 def _is_same(item: Any, wanted: Any) -> bool:
     if isinstance(wanted, float):
         return isinstance(item, Decimal) and float(item) == wanted
-    # A DECIMAL is in no array, though its digits may be: ksqlDB reads such numbers as DOUBLEs.
+    # A DECIMAL never equals an element: ksqlDB reads numbers with a fraction as DOUBLEs.
     is_plain = wanted is None or isinstance(wanted, bool | int | str)
     return is_plain and type(item) is type(wanted) and bool(item == wanted)
 
@@ -150,7 +150,7 @@ def json_keys(text: str) -> list[str] | None:
 
 @scalar("JSON_RECORDS", "STRING -> MAP<STRING, STRING>")
 def json_records(text: str) -> dict[str, str] | None:
-    """Return the entries of a JSON object, texts as they are and other values as JSON."""
+    """Return the entries of a JSON object, strings as they are and other values as JSON."""
     value = _read(text)
     if not isinstance(value, dict):
         return None
@@ -183,7 +183,7 @@ def _plain(value: Any) -> str:
 
 
 def _form(type_: SqlType) -> Callable[[Any], str]:
-    """Return the function that writes a value of a type as JSON."""
+    """Return the function that converts a value of a type to JSON."""
     write = _inner_form(type_)
     return lambda value: "null" if value is None else write(value)
 
@@ -206,7 +206,7 @@ def _inner_form(type_: SqlType) -> Callable[[Any], str]:
 
 
 def _object(entries: list[tuple[str, str]]) -> str:
-    """Write an object; ksqlDB sorts its entries, so that equal values have equal texts."""
+    """Write an object; ksqlDB sorts its entries, so that equal values have equal text."""
     return f"{{{','.join(f'{_write(key)}:{form}' for key, form in sorted(entries))}}}"
 
 

@@ -1,4 +1,4 @@
-"""The built-in functions, all families loaded."""
+"""The registry of all built-in functions."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ from penstock.sql.functions.registry import FunctionRegistry
 
 
 def built_in_functions() -> FunctionRegistry:
-    """Return a registry of its own with every built-in function, open for functions of users."""
+    """Return a new registry with every built-in function; users' functions can be added to it."""
     return BUILT_IN.copy()

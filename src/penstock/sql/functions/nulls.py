@@ -15,13 +15,13 @@ def coalesce(*values: Any) -> Any:
 
 @scalar("IFNULL", "A, A -> A", takes_null=True)
 def ifnull(value: Any, alternative: Any) -> Any:
-    """Return the first argument, or the second where it is NULL."""
+    """Return the first argument, or the second if the first is NULL."""
     return alternative if value is None else value
 
 
 @scalar("NULLIF", "A, A -> A", takes_null=True)
 def nullif(value: Any, unwanted: Any) -> Any:
-    """Return NULL where both arguments are equal, else the first."""
+    """Return NULL if both arguments are equal, else the first."""
     return None if value == unwanted else value
 
 

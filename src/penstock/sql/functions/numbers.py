@@ -108,7 +108,7 @@ def round_decimal_to(value: Decimal, places: int) -> Decimal:
 
 @scalar("TRUNC", "DOUBLE -> BIGINT", "BIGINT -> BIGINT", "INTEGER -> BIGINT")
 def trunc(value: Any) -> int:
-    """Cut a number towards zero, to a whole number or to so many places."""
+    """Truncate a number towards zero, to a whole number or to a number of decimal places."""
     return value if isinstance(value, int) else java.saturate(value, java.MIN_LONG, java.MAX_LONG)
 
 
@@ -135,7 +135,7 @@ def _scaled(value: Decimal, places: int, rounding: str) -> Decimal:
 
 
 def _rounded(value: Decimal, places: int) -> Decimal:
-    # Halves go towards positive infinity, as Java's Math.round takes them.
+    # Halves are rounded towards positive infinity, as Java's Math.round does.
     return _scaled(value, places, ROUND_HALF_UP if value >= 0 else ROUND_HALF_DOWN)
 
 
@@ -154,7 +154,7 @@ def sign(value: Any) -> int:
 
 
 def ieee(function: Callable[..., float]) -> Callable[..., float]:
-    """Wrap a function of the math module so that it gives NaN and infinities like Java."""
+    """Wrap a function of the math module so that it returns NaN and infinities as Java does."""
 
     def calculated(*values: float) -> float:
         try:
@@ -186,7 +186,7 @@ def sqrt(value: float) -> float:
 def cbrt(value: float) -> float:
     """Return the cube root."""
     root = math.cbrt(value)
-    # C's own is off by a digit where the root is whole; Java's is not.
+    # C's cbrt can be wrong in the last digit if the root is a whole number; Java's is exact.
     if math.isfinite(root) and round(root) ** 3 == value:
         return float(round(root))
     return root
@@ -199,7 +199,7 @@ def power(base: float, exponent: float) -> float:
     try:
         return math.pow(base, exponent)
     except ValueError:
-        # Zero to a negative power is infinite; a root of a negative number is none.
+        # Zero to a negative power is infinite; a root of a negative number is NaN.
         infinity = math.copysign(math.inf, base) if is_odd else math.inf
         return infinity if base == 0 else math.nan
     except OverflowError:
@@ -216,7 +216,7 @@ def ln(value: float) -> float:
 
 @scalar("LOG", "DOUBLE -> DOUBLE")
 def log(value: float) -> float:
-    """Return the natural logarithm, or that to a base: LOG(base, value)."""
+    """Return the natural logarithm, or the logarithm to a base: LOG(base, value)."""
     return ln(value)
 
 
@@ -260,7 +260,7 @@ def _widest(types: Sequence[Any]) -> DecimalType:
 
 
 def _fitted(choose: Callable[..., Any]) -> Callable[[Sequence[Any]], Callable[..., Any]]:
-    """Make a choice among decimals give its value in the type that holds them all."""
+    """Wrap a choice among decimals so that its result has the type that holds them all."""
 
     def bind(types: Sequence[Any]) -> Callable[..., Any]:
         precision, scale = _widest(types).precision, _widest(types).scale

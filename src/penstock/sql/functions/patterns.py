@@ -12,7 +12,7 @@ _REFERENCE = re.compile(r"\\(.)|\$(\d+)|\$\{(\w+)\}", re.DOTALL)
 
 @scalar("REGEXP_EXTRACT", "STRING, STRING -> STRING")
 def regexp_extract(pattern: str, text: str) -> str | None:
-    """Return the first part that matches, or one group of it."""
+    """Return the first match, or one group of it."""
     return regexp_extract_group(pattern, text, 0)
 
 
@@ -27,7 +27,7 @@ def regexp_extract_group(pattern: str, text: str, group: int) -> str | None:
 
 @scalar("REGEXP_EXTRACT_ALL", "STRING, STRING -> ARRAY<STRING>")
 def regexp_extract_all(pattern: str, text: str) -> list[str] | None:
-    """Return every part that matches, or one group of each."""
+    """Return every match, or one group of each."""
     return regexp_extract_all_groups(pattern, text, 0)
 
 
@@ -41,7 +41,7 @@ def regexp_extract_all_groups(pattern: str, text: str, group: int) -> list[str] 
 
 @scalar("REGEXP_REPLACE", "STRING, STRING, STRING -> STRING")
 def regexp_replace(text: str, pattern: str, replacement: str) -> str:
-    """Replace every part that matches; $1 stands for the first group."""
+    """Replace every match; $1 stands for the first group."""
 
     def expand(match: re.Match[str]) -> str:
         def part(reference: re.Match[str]) -> str:
@@ -57,7 +57,7 @@ def regexp_replace(text: str, pattern: str, replacement: str) -> str:
 
 @scalar("REGEXP_SPLIT_TO_ARRAY", "STRING, STRING -> ARRAY<STRING>")
 def regexp_split_to_array(text: str, pattern: str) -> list[str]:
-    """Cut a text wherever a pattern matches."""
+    """Split a text wherever a pattern matches."""
     if pattern == "":
         return list(text)
     pieces, start = [], 0

@@ -27,9 +27,10 @@ class ScalarOverload:
     """One way to call a scalar function.
 
     ``implementation`` takes the values of a call. It is never called with a NULL unless
-    ``takes_null``; when ``is_typed`` it takes the types of the arguments and gives the function.
-    ``returns`` gives the result's type where the signature cannot say it. ``over_columns`` takes
-    the types of the arguments and returns a function over Arrow arrays, NULLs included.
+    ``takes_null``. If ``is_typed``, it takes the types of the arguments and returns that function.
+    ``returns`` computes the type of the result if the signature does not contain it.
+    ``over_columns`` takes the types of the arguments and returns a function over Arrow arrays,
+    whose values may be NULL.
     """
 
     signature: Signature
@@ -42,10 +43,10 @@ class ScalarOverload:
 
 @dataclass(frozen=True, slots=True)
 class TableOverload:
-    """One way to call a table function; the implementation gives a list of rows' values.
+    """One way to call a table function; the implementation returns a list with a value per row.
 
-    When ``is_typed`` it takes the types of the arguments and gives the function. ``returns`` gives
-    the type of a row where the signature cannot say it.
+    If ``is_typed``, it takes the types of the arguments and returns that function. ``returns``
+    computes the type of a row if the signature does not contain it.
     """
 
     signature: Signature
@@ -56,12 +57,12 @@ class TableOverload:
 
 @dataclass(frozen=True, slots=True)
 class Aggregator:
-    """An aggregate function bound to its types: how one group's state starts, grows and reads.
+    """An aggregate function bound to its types: how to start, update and read a group's state.
 
-    ``aggregate`` and ``undo`` take the state and then the values; they return a new state and
-    leave the old one alone, for a store may still hold it. Without ``undo`` the function cannot
-    aggregate a table, where values are also taken back. ``arity`` is how many arguments of the
-    call are values; the literals behind them are bound already.
+    ``aggregate`` and ``undo`` take the state and then the values; they return a new state and do
+    not modify the old one, because a store may still hold it. Without ``undo``, the function cannot
+    aggregate a table, where old values have to be removed. ``arity`` is the number of arguments
+    that are values; the literals after them are already bound.
     """
 
     initialize: Callable[[], Any]
@@ -72,13 +73,13 @@ class Aggregator:
     type: SqlType
     undo: Callable[..., Any] | None = None
     arity: int = 0
-    #: Whether the state is made of all values, which ksqlDB's aggregates never do.
+    #: Whether the state contains all values. The state of ksqlDB's aggregates never does.
     keeps_values: bool = False
-    #: Whether the same values give the same state in whatever order they come.
+    #: Whether the state does not depend on the order of the values.
     is_order_free: bool = False
     #: ``aggregate`` for many records at once, see ``FieldFold``.
     over_columns: FoldColumns | None = None
-    #: What to take instead where states are merged, if one alone does not know all it needs there.
+    #: Replaces this aggregator in session windows, if merging states needs more than a state has.
     in_sessions: Aggregator | None = None
 
 
@@ -86,8 +87,8 @@ class Aggregator:
 class AggregateOverload:
     """One way to call an aggregate function.
 
-    The last ``constants`` arguments are literals; where ``columns`` is given, so are all but the
-    first so many. ``bind`` takes the types of the others, the values of the literals and the
+    The last ``constants`` arguments are literals; if ``columns`` is given, all arguments after that
+    many are literals. ``bind`` takes the types of the others, the values of the literals and the
     query's settings.
     """
 
@@ -115,7 +116,7 @@ class Function(Generic[Overload]):
     def choose(self, arguments: Sequence[Argument]) -> tuple[Overload, Bindings]:
         """Return the overload nearest to the arguments' types and its type variables.
 
-        Raises SqlTypeError when none takes them, naming what the function does take.
+        Raises SqlTypeError if no overload accepts them; the error lists the overloads.
         """
         matches = []
         for i, overload in enumerate(self.overloads):
@@ -168,7 +169,7 @@ def _converted_call(
 def _converting(
     aggregator: Aggregator, types: Sequence[SqlType | None], targets: Sequence[SqlType | None]
 ) -> Aggregator:
-    """Return an aggregator that converts its arguments where their types are not the wanted."""
+    """Return an aggregator that converts arguments whose types differ from ``targets``."""
     casts = _casts(types, targets)
     merging = aggregator.in_sessions and _converting(aggregator.in_sessions, types, targets)
     aggregator = replace(aggregator, arity=len(types), in_sessions=merging)
@@ -193,7 +194,7 @@ def _shown(arguments: Sequence[Argument]) -> str:
 
 
 def _is_guess(signature: Signature, arguments: Sequence[Argument]) -> bool:
-    """Return whether a whole number would become a DECIMAL where a DOUBLE is as good."""
+    """Return whether a whole number would become a DECIMAL; DOUBLE is preferred to that."""
     patterns = signature.expanded(len(arguments)) or ()
     return any(
         pattern == AnyOf("DECIMAL") and argument in (INTEGER, BIGINT)
@@ -210,7 +211,7 @@ class FunctionRegistry:
     aggregates: dict[str, Function[AggregateOverload]] = field(default_factory=dict)
 
     def copy(self) -> FunctionRegistry:
-        """Return a registry that can take functions of users without changing this one."""
+        """Return a copy: functions that are added to it do not change this registry."""
         copied = FunctionRegistry()
         for mine, theirs in (
             (self.scalars, copied.scalars),
@@ -235,7 +236,7 @@ class FunctionRegistry:
         return name in self.tables
 
     def scalar(self, name: str) -> Function[ScalarOverload]:
-        """Return a scalar function; a name of another kind or none is an AnalysisError."""
+        """Return a scalar function; raise an AnalysisError if the name is not one."""
         if name in self.scalars:
             return self.scalars[name]
         if name in self.aggregates:
@@ -281,9 +282,9 @@ class FunctionRegistry:
         values: Sequence[Any] = (),
         settings: Settings | None = None,
     ) -> Aggregator:
-        """Bind an aggregate to the types of its arguments; ``values`` has those of literals.
+        """Bind an aggregate to the types of its arguments; ``values`` has the values of literals.
 
-        ``values`` is as long as ``types``, with None where an argument is no literal.
+        ``values`` is as long as ``types``, with None for an argument that is not a literal.
         """
         function = self.aggregates.get(name)
         if function is None:
@@ -304,7 +305,7 @@ class FunctionRegistry:
     def bind_table(
         self, name: str, types: Sequence[SqlType | None]
     ) -> tuple[SqlType, Callable[..., list[Any]]]:
-        """Return the type of a table function's rows and the function; NULL gives no rows."""
+        """Return the type of a table function's rows, and the function."""
         function = self.tables.get(name)
         if function is None:
             raise self.unknown(name)

@@ -1,4 +1,4 @@
-"""What a function takes and returns: patterns of types, and which arguments they fit.
+"""Signatures of functions: patterns of types, and which arguments they match.
 
 How a signature is written as text: ``signature_text``.
 """
@@ -36,7 +36,7 @@ INTERVAL_UNIT = Scalar("INTERVALUNIT")
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A type that is the same wherever its letter stands."""
+    """A type variable: the same type wherever its letter is used."""
 
     name: str
 
@@ -46,7 +46,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """Any type; ``kind`` DECIMAL and STRUCT narrow it."""
+    """Any type; with ``kind`` DECIMAL or STRUCT, any such type."""
 
     kind: str
 
@@ -56,7 +56,7 @@ class AnyOf:
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    """An array of what a pattern describes.
+    """An array whose elements match a pattern.
 
     ``converts`` says that elements may be converted: ``list[float]`` takes an ``ARRAY<INTEGER>``.
     """
@@ -70,7 +70,7 @@ class ListOf:
 
 @dataclass(frozen=True, slots=True)
 class DictOf:
-    """A map of what two patterns describe; ``converts`` as for ``ListOf``."""
+    """A map whose keys and values match two patterns; ``converts`` as for ``ListOf``."""
 
     key: Pattern
     value: Pattern
@@ -91,10 +91,10 @@ class StructField:
 
 @dataclass(frozen=True, slots=True)
 class StructOf:
-    """A struct with these fields, and maybe others. ``class_`` is the dataclass it stands for.
+    """A struct with these fields, and maybe others. ``class_`` is the dataclass that Python gets.
 
-    A field ``A`` of the pattern is the field ``A`` of the struct, or the only one that differs
-    from it by case.
+    A field ``A`` of the pattern is the field ``A`` of the struct, or the only field whose name
+    differs from it in case alone.
     """
 
     fields: tuple[StructField, ...]
@@ -115,7 +115,7 @@ class StructOf:
 
 @dataclass(frozen=True, slots=True)
 class LambdaOf:
-    """A lambda that takes and gives what patterns describe."""
+    """A lambda whose parameters and result match patterns."""
 
     parameters: tuple[Pattern, ...]
     result: Pattern
@@ -126,7 +126,7 @@ class LambdaOf:
 
 @dataclass(frozen=True, slots=True)
 class LambdaArgument:
-    """What a call knows of a lambda before its types: how many parameters it has."""
+    """A lambda in a call before its types are known: only its number of parameters is."""
 
     arity: int
 
@@ -151,7 +151,7 @@ Argument = SqlType | LambdaArgument | None
 
 
 class Bindings(dict[str, SqlType]):
-    """Types of the variables; ``fixed`` ones stand inside a collection and cannot widen."""
+    """Types of the variables; ``fixed`` ones are inside a collection and cannot become wider."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -160,7 +160,7 @@ class Bindings(dict[str, SqlType]):
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Patterns of the parameters and of the result; ``variadic`` is the place of ``...``.
+    """Patterns of the parameters and of the result; ``variadic`` is the position of ``...``.
 
     The last ``optional`` parameters before it may be left out: they have defaults.
     """
@@ -181,11 +181,11 @@ class Signature:
 
     @property
     def fixed(self) -> int:
-        """How many parameters stand for one argument each, and can have a default."""
+        """The number of parameters that are not variadic; they can have defaults."""
         return len(self.parameters) if self.variadic is None else self.variadic
 
     def expanded(self, count: int) -> tuple[Pattern, ...] | None:
-        """Return a pattern for each of ``count`` arguments, or None when they do not fit."""
+        """Return a pattern for each of ``count`` arguments; None if the number does not fit."""
         if self.fixed - self.optional <= count < self.fixed:
             return self.parameters[:count]
         if self.variadic is None:
@@ -208,7 +208,7 @@ class Signature:
             if cost is None:
                 return None
             total += cost
-        # A signature that has just these parameters is nearer than one with defaults.
+        # A signature with exactly these parameters is preferred to one with defaults.
         total += 500 if len(arguments) < self.fixed else 0
         return total + (0 if self.variadic is None else 1000), bound
 
@@ -275,7 +275,7 @@ def _fit_exact(pattern: SqlType, argument: SqlType, *, is_inner: bool) -> int | 
     # Elements of a collection are not converted one by one, only whole arguments are.
     if is_inner:
         return None
-    # Text is read as a date or time where one is wanted.
+    # Text is converted where the parameter is a date or a time.
     if argument == STRING and pattern in (DATE, TIME, TIMESTAMP):
         return 50
     if not can_widen(argument, pattern):
@@ -298,7 +298,7 @@ def _bind(name: str, argument: SqlType, bound: Bindings, *, is_inner: bool) -> i
 
 
 def substitute(pattern: Pattern, bound: Bindings, arguments: Sequence[Argument] = ()) -> SqlType:
-    """Return the type a pattern stands for once its variables are known."""
+    """Return the type of a pattern once its variables are known."""
     match pattern:
         case Variable(name):
             if name not in bound:
@@ -329,7 +329,7 @@ def substitute(pattern: Pattern, bound: Bindings, arguments: Sequence[Argument] 
 
 
 def target_type(pattern: Pattern, type_: SqlType | None, bound: Bindings) -> SqlType | None:
-    """Return the type an argument is converted to where a pattern takes it."""
+    """Return the type that an argument is converted to for a pattern."""
     if type_ is None:
         return None
     if isinstance(pattern, Variable):
@@ -349,7 +349,7 @@ def target_type(pattern: Pattern, type_: SqlType | None, bound: Bindings) -> Sql
 
 
 def _decimal_of(arguments: Sequence[Argument]) -> DecimalType:
-    """Return the type of a DECIMAL result: that of the first argument that is one."""
+    """Return the type of a DECIMAL result: the type of the first DECIMAL argument."""
     for argument in arguments:
         if isinstance(argument, DecimalType):
             return argument

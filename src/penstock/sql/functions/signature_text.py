@@ -1,4 +1,4 @@
-"""Signatures as text, such as ``ARRAY<A>, (A) => B -> ARRAY<B>``. What they mean: ``signature``.
+"""Parses signatures such as ``ARRAY<A>, (A) => B -> ARRAY<B>``. Their meaning: ``signature``.
 
 Types are written as in SQL, in any case. A single letter is a type variable, ``DECIMAL`` any
 decimal, ``STRUCT`` any struct, ``ANY`` any type, ``X...`` any number of arguments, ``(A) => B`` a
@@ -73,7 +73,7 @@ def _is_concrete(pattern: Pattern) -> bool:
 
 
 class _Reader:
-    """A place in the words of a signature."""
+    """Reads the tokens of a signature from left to right."""
 
     def __init__(self, text: str) -> None:
         self._text = text

@@ -1,4 +1,7 @@
-"""Strings and bytes cut, joined and searched. Masks, encodings and patterns have own files."""
+"""Functions that cut, join, search and mask strings and bytes.
+
+Encodings: ``encodings``. Regular expressions: ``patterns``.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +15,21 @@ from penstock.sql.functions.declare import scalar
 
 @scalar("LCASE", "STRING -> STRING")
 def lcase(text: str) -> str:
-    """Write a text in lower case."""
+    """Convert a text to lower case."""
     return text.lower()
 
 
 @scalar("UCASE", "STRING -> STRING")
 def ucase(text: str) -> str:
-    """Write a text in upper case."""
+    """Convert a text to upper case."""
     return text.upper()
 
 
 @scalar("TRIM", "STRING -> STRING")
 def trim(text: str) -> str:
     """Remove blanks from both ends."""
-    # Java's trim removes every character up to the blank, and no other white space.
+    # Java's trim removes every character whose code is at most that of the blank, and no other
+    # white space.
     return text.strip("".join(map(chr, range(33))))
 
 
@@ -37,8 +41,8 @@ def len_(value: str | bytes) -> int:
 
 @scalar("INITCAP", "STRING -> STRING")
 def initcap(text: str) -> str:
-    """Write every word with a capital first and small letters after it."""
-    # ksqlDB goes from word to word, so that blanks before the first one are lost.
+    """Convert the first letter of every word to upper case, and the others to lower case."""
+    # As in ksqlDB, blanks before the first word are lost.
     words = re.findall(r"\S+\s*", text.lower())
     return "".join(word[:1].upper() + word[1:] for word in words)
 
@@ -51,7 +55,7 @@ def replace(text: str, old: str, new: str) -> str:
 
 @scalar("SUBSTRING", "STRING, INTEGER -> STRING", "BYTES, INTEGER -> BYTES")
 def substring(value: Any, position: int) -> Any:
-    """Return the part from a position, counted from 1 or, when negative, from the end."""
+    """Return the part from a position, counted from 1 or, if negative, from the end."""
     return value[_start(len(value), position) :]
 
 
@@ -69,7 +73,7 @@ def _start(length: int, position: int) -> int:
 
 @scalar("INSTR", "STRING, STRING -> INTEGER", takes_null=True)
 def instr(text: str | None, part: str | None) -> int | None:
-    """Return the position of a part, 0 when there is none; from a position, the n-th one."""
+    """Return the position of a part, or 0; optionally of the n-th one from a start position."""
     return instr_nth(text, part, 1, 1)
 
 
@@ -147,9 +151,9 @@ def concat_ws(separator: Any, *values: Any) -> Any:
 
 @scalar("SPLIT", "STRING, STRING -> ARRAY<STRING>", "BYTES, BYTES -> ARRAY<BYTES>")
 def split(value: Any, delimiter: Any) -> list[Any]:
-    """Cut at a delimiter; an empty one gives every character or byte."""
+    """Split at a delimiter; an empty delimiter splits into characters or bytes."""
     if delimiter or not value:
-        # Python refuses an empty delimiter, and an empty text is one empty piece.
+        # Python refuses an empty delimiter, and in ksqlDB an empty text is one empty part.
         if not delimiter:
             return [value]
         return list(value.split(delimiter))
@@ -158,7 +162,7 @@ def split(value: Any, delimiter: Any) -> list[Any]:
 
 @scalar("SPLIT_TO_MAP", "STRING, STRING, STRING -> MAP<STRING, STRING>")
 def split_to_map(text: str, entry_delimiter: str, key_delimiter: str) -> dict[str, str] | None:
-    """Cut a text into entries, and these into keys and values; others are left out."""
+    """Split a text into entries, and entries into keys and values; leave out other parts."""
     if not entry_delimiter or not key_delimiter:
         return None
     entries = (entry.split(key_delimiter) for entry in text.split(entry_delimiter) if entry)
@@ -167,7 +171,7 @@ def split_to_map(text: str, entry_delimiter: str, key_delimiter: str) -> dict[st
 
 @scalar("CHR", "INTEGER -> STRING")
 def chr_(code: int) -> str | None:
-    r"""Return the character of a code point, as a number or as text such as '\u004b'."""
+    r"""Return the character of a code point, given as a number or as text such as '\u004b'."""
     return chr(code) if 0 <= code <= 0x10FFFF else None
 
 
@@ -176,13 +180,13 @@ def chr_escaped(escaped: str) -> str | None:
     if not re.match(r"\\u[0-9a-fA-F]{4}", escaped):
         return None
     text = re.sub(r"\\u([0-9a-fA-F]{4})", lambda code: chr(int(code[1], 16)), escaped)
-    # Two escapes may stand for the halves of one character.
+    # Two escapes may be a surrogate pair, which is one character.
     return text.encode("utf-16-be", "surrogatepass").decode("utf-16-be", "surrogatepass")
 
 
 @scalar("FIELD", "STRING, STRING... -> INTEGER", takes_null=True)
 def field(wanted: str | None, *values: str | None) -> int:
-    """Return the position of the first text among the others, 0 when it is not there."""
+    """Return the position of the first argument among the others; 0 if it is not there."""
     if wanted is None or wanted not in values:
         return 0
     return values.index(wanted) + 1
@@ -190,7 +194,7 @@ def field(wanted: str | None, *values: str | None) -> int:
 
 @scalar("ELT", "INTEGER, STRING... -> STRING", takes_null=True)
 def elt(position: int | None, *values: str | None) -> str | None:
-    """Return the n-th of the texts behind a number."""
+    """Return the n-th of the texts after the number n."""
     if position is None or not 1 <= position <= len(values):
         return None
     return values[position - 1]
@@ -200,7 +204,7 @@ _MASKS = "Xxn-"
 
 
 def masked(text: str, masks: tuple[Any, ...]) -> str:
-    """Replace capitals, small letters, digits and other characters; a None mask keeps them."""
+    """Replace upper-case letters, lower-case letters, digits and others; a None mask keeps them."""
     *kinds, other = masks
     by_category = dict(zip(("Lu", "Ll", "Nd"), kinds, strict=True))
     found = (by_category.get(category(char), other) for char in text)
@@ -221,7 +225,7 @@ _FOUR = "STRING, STRING, STRING, STRING"
 
 @scalar("MASK", "STRING -> STRING", f"STRING, {_FOUR} -> STRING", takes_null=True)
 def mask(text: str | None, *masks: Any) -> str | None:
-    """Hide every character: capitals become X, small letters x, digits n, others -."""
+    """Mask every character: upper-case letters become X, lower-case x, digits n, others -."""
     return None if text is None else masked(text, _masks(masks))
 
 
@@ -240,13 +244,13 @@ def _declare_part(name: str, description: str, hide: Any) -> None:
     scalar(name, *signatures, takes_null=True)(hidden)
 
 
-_declare_part("MASK_LEFT", "Hide the first characters.", lambda t, m, n: m[:n] + t[n:])
+_declare_part("MASK_LEFT", "Mask the first characters.", lambda t, m, n: m[:n] + t[n:])
 _declare_part(
-    "MASK_RIGHT", "Hide the last characters.", lambda t, m, n: t[: len(t) - n] + m[len(t) - n :]
+    "MASK_RIGHT", "Mask the last characters.", lambda t, m, n: t[: len(t) - n] + m[len(t) - n :]
 )
-_declare_part("MASK_KEEP_LEFT", "Hide all but the first characters.", lambda t, m, n: t[:n] + m[n:])
+_declare_part("MASK_KEEP_LEFT", "Mask all but the first characters.", lambda t, m, n: t[:n] + m[n:])
 _declare_part(
     "MASK_KEEP_RIGHT",
-    "Hide all but the last characters.",
+    "Mask all but the last characters.",
     lambda t, m, n: m[: len(t) - n] + t[len(t) - n :],
 )

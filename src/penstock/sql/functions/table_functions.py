@@ -16,9 +16,9 @@ def explode(array: list[Any] | None) -> list[Any]:
 
 @table("CUBE_EXPLODE", "ARRAY<A> -> ARRAY<A>")
 def cube_explode(array: list[Any] | None) -> list[list[Any]]:
-    """Return a row for each way to replace elements by NULL."""
+    """Return a row for each combination of elements and NULLs."""
     if not array:
         return []
-    # A NULL element has nothing to replace: both choices would give the same row.
+    # A NULL element cannot be replaced by NULL: both choices would be the same row.
     choices = [[None] if value is None else [None, value] for value in array]
     return [list(row) for row in product(*choices)]

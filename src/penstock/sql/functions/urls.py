@@ -1,4 +1,4 @@
-"""Parts of URLs. What is not a URL at all is an error; a part that is missing is NULL."""
+"""Parts of URLs. A text that is not a URL is an error; a missing part is NULL."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from urllib.parse import quote_plus, unquote, unquote_plus
 from penstock.model.sql.errors import FunctionError
 from penstock.sql.functions.declare import scalar
 
-# RFC 3986, appendix B, with the characters that java.net.URI refuses left out.
+# RFC 3986, appendix B, without the characters that java.net.URI refuses.
 _URL = re.compile(
     r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/?#\s]*))?([^?#\s\"<>\\^`{|}]*)"
     r"(?:\?([^#\s\"<>\\^`{|}]*))?(?:#([^\s\"<>\\^`{|}#]*))?"
 )
-# RFC 2396: parts of letters, digits and hyphens, of which the last one begins with a letter. Any
+# RFC 2396: labels of letters, digits and hyphens; the last label begins with a letter. Any
 # other authority, such as one with an underscore, has neither host nor port for java.net.URI.
 _LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 _HOST = re.compile(
@@ -65,23 +65,23 @@ def url_extract_path(url: str) -> str | None:
 
 @scalar("URL_EXTRACT_QUERY", "STRING -> STRING")
 def url_extract_query(url: str) -> str | None:
-    """Return what stands behind the question mark of a URL."""
+    """Return the query of a URL: the part after the question mark."""
     query = _part(url, 4)
     return None if query is None else unquote(query)
 
 
 @scalar("URL_EXTRACT_FRAGMENT", "STRING -> STRING")
 def url_extract_fragment(url: str) -> str | None:
-    """Return what stands behind the hash sign of a URL."""
+    """Return the fragment of a URL: the part after the hash sign."""
     fragment = _part(url, 5)
     return None if fragment is None else unquote(fragment)
 
 
 @scalar("URL_EXTRACT_PARAMETER", "STRING, STRING -> STRING")
 def url_extract_parameter(url: str, name: str) -> str | None:
-    """Return the value of a parameter in a URL's query, an empty one where it has none."""
+    """Return the value of a parameter in a URL's query, an empty text if it has no value."""
     query = url_extract_query(url)
-    # The query is decoded as a whole first: an encoded & ends a value, too.
+    # As the whole query is decoded first, an encoded & also ends a value.
     for pair in [] if query is None else query.split("&"):
         key, _, value = pair.partition("=")
         if key == name:
@@ -91,13 +91,13 @@ def url_extract_parameter(url: str, name: str) -> str | None:
 
 @scalar("URL_ENCODE_PARAM", "STRING -> STRING")
 def url_encode_param(text: str) -> str:
-    """Write a text so that it can be a parameter of a URL."""
+    """Encode a text as a parameter of a URL."""
     return quote_plus(text, safe="*-._").replace("~", "%7E")
 
 
 @scalar("URL_DECODE_PARAM", "STRING -> STRING")
 def url_decode_param(text: str) -> str:
-    """Read a parameter of a URL back."""
+    """Decode a parameter of a URL."""
     if re.search(r"%(?![0-9A-Fa-f]{2})", text):
         raise FunctionError("bad-url", f"{text!r} has a percent sign without two digits")
     return unquote_plus(text)

@@ -124,7 +124,7 @@ def udf(
         if columns and not declared.shape.parameters:
             raise AnalysisError(
                 "no-columns",
-                f"{declared.name} works on columns and takes none",
+                f"{declared.name} works on columns and has no parameter",
                 fix="give it a parameter, or leave out columns=True",
                 at=declared.at,
             )
@@ -273,12 +273,12 @@ def udaf(
     return declare(description) if isinstance(description, type) else declare
 
 
-# What a declaration says
+# Declarations
 
 
 @dataclass(frozen=True, slots=True)
 class _Aggregate:
-    """What a class and its decorator say; ``state`` is the pattern of hints, if they give one."""
+    """An aggregate function as its class declares it; ``state`` comes from type hints."""
 
     declared: Declared
     state: Pattern | None
@@ -301,7 +301,8 @@ def _declared(
     if signature is not None:
         shape = _parsed(signature, function)
         flags = _flags(parameters, len(shape.parameters))
-        # Nobody hinted a lambda or a function of C; a table function sees NULLs as it always did.
+        # A lambda or a function written in C has no hints. Then a table function is called with
+        # NULLs.
         nulls = tuple(takes_null or (is_table if flag is None else flag) for flag in flags)
         return Declared(_name(function, name), shape, nulls, type_of, at)
     result: Pattern = AnyOf("ANY")
@@ -381,7 +382,7 @@ def _aggregate_of_text(
 
 
 def _with_values(declared: Declared, whole: Sequence[Any], types: Sequence[Any]) -> Declared:
-    """Return the declaration of ``aggregate``, which takes the values and not the literals."""
+    """Return the declaration of ``aggregate``, which takes the values without the literals."""
     result = declared.returns(types) if declared.returns else None
     found = result or substitute(declared.shape.result, declared.bound(whole), types)
     patterns = declared.patterns(len(whole))[: len(types)]
@@ -393,14 +394,14 @@ def _with_values(declared: Declared, whole: Sequence[Any], types: Sequence[Any])
 
 
 def _nulls_of(values: list[Parameter]) -> tuple[bool, ...]:
-    """Tell which values of an aggregate may be NULL: those of which no hint says otherwise."""
+    """Return which values of an aggregate may be NULL: all whose hint does not exclude it."""
     return tuple(value.takes_null is not False for value in values)
 
 
 def _flags(parameters: list[Parameter], count: int) -> list[bool | None]:
-    """Return for each parameter of a signature whether hints let NULL in; None if they are silent.
+    """Return for each parameter of a signature whether its hint allows NULL; None without a hint.
 
-    ``*values`` in Python stands for all parameters from there on.
+    ``*values`` in Python stands for all remaining parameters.
     """
     flags: list[bool | None] = []
     for parameter in parameters:
@@ -424,7 +425,7 @@ def _check_steps(class_: Any) -> None:
 def _check_decimal(
     function: Callable[..., Any], result: Pattern, parameters: Sequence[Parameter]
 ) -> None:
-    """Refuse a DECIMAL result of which no parameter says how many digits it has."""
+    """Refuse a DECIMAL result if no parameter determines its number of digits."""
     takes = any(p.pattern is not None and has_open_decimal(p.pattern) for p in parameters)
     if has_open_decimal(result) and not takes:
         raise AnalysisError(
@@ -450,7 +451,7 @@ def _type_of(written: str | TypeOf | None, function: Callable[..., Any]) -> Type
     try:
         type_ = resolve(parse_type(written))
     except SqlError as error:
-        # The place in the text of the type is not that of a statement.
+        # The span is a position in the text of the type, not in a statement.
         raise type(error)(error.code, error.message, error.fix, site_of(function)) from None
     return lambda _: type_
 

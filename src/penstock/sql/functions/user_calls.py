@@ -1,6 +1,6 @@
-"""Calls of users' functions: arguments made Python's, NULLs kept out, results checked.
+"""Calls of users' functions: converts arguments, handles NULLs, and checks results.
 
-What fails says which function, why, and where in the user's file.
+An error names the function, the reason and the line of the user's file.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ TypeOf = Callable[[Types], SqlType]
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What a user's function takes and returns.
+    """The declared parameters and result of a user's function.
 
     ``takes_null`` says for each parameter of ``shape`` whether the function is called with None
-    for NULL. ``returns`` has the type of the result where ``shape`` cannot say it.
+    for NULL. ``returns`` computes the type of the result if ``shape`` does not contain it.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Declared:
         return substitute(self.shape.result, self.bound(types), types)
 
     def targets(self, types: Types) -> list[SqlType | None]:
-        """Return the types that the arguments of a call have once they are converted."""
+        """Return the types that the arguments of a call are converted to."""
         bound = self.bound(types)
         return [
             None if isinstance(t, LambdaArgument) else target_type(p, t, bound)
@@ -67,13 +67,16 @@ class Declared:
         return self.shape.expanded(count) or ()
 
     def needed(self, count: int) -> list[int]:
-        """Return the places of arguments that must not be NULL."""
-        # The shape knows how places of arguments and of parameters belong together.
+        """Return the positions of arguments that must not be NULL."""
+        # The shape maps arguments to parameters, variadic ones included.
         flags: Any = replace(self.shape, parameters=self.takes_null).expanded(count)  # type: ignore[arg-type]
         return [place for place, takes_null in enumerate(flags or ()) if not takes_null]
 
     def prepared(self, types: Types) -> Callable[[tuple[Any, ...]], list[Any] | None]:
-        """Return what makes SQL values the function's arguments; None if a NULL keeps it out."""
+        """Return the conversion of SQL values to arguments.
+
+        It returns None if one of them is a NULL that the function does not take.
+        """
         targets = self.targets(types)
         readers = [reader(p, t) for p, t in zip(self.patterns(len(types)), targets, strict=True)]
         needed = self.needed(len(types))

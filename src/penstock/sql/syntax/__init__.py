@@ -1,1 +1,1 @@
-"""Statements as text: words, grammar, and text written back from the syntax tree."""
+"""Text of statements: lexer, grammar, parser, and formatting of the syntax tree."""

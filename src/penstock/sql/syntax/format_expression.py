@@ -16,12 +16,12 @@ _PLAIN = re.compile(r"[A-Z_][A-Z0-9_]*")
 _VARIABLE = re.compile(r"\$\{\w+\}", re.ASCII)
 _CONSTRUCTORS = frozenset(("ARRAY", "MAP", "STRUCT"))
 
-# How tightly each kind binds: the rules of the grammar, from ``expression`` to ``primary``.
+# The precedence of each kind: the rules of the grammar, from ``expression`` to ``primary``.
 _OR, _AND, _NOT, _PREDICATE, _CONCAT, _SUM, _PRODUCT, _SIGNED, _ZONED, _PRIMARY = range(10)
 _BINARY_LEVEL = {"||": _CONCAT, "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "%": _PRODUCT}
 
 
-# Queries have expressions in them, and expressions queries: ``format_query`` sets this function.
+# Queries contain expressions, and expressions contain queries: ``format_query`` sets this function.
 _query_text: list[Callable[[Any], str]] = [lambda _: "SELECT ..."]
 
 
@@ -31,7 +31,7 @@ def write_queries_with(write: Callable[[Any], str]) -> None:
 
 
 def identifier(name: str) -> str:
-    """Write a name, between backquotes unless it reads the same without."""
+    """Return a name, in backquotes unless it parses to the same name without them."""
     if _PLAIN.fullmatch(name) and name not in keywords():
         return name
     return f"`{_keep_variables(name).replace('`', '``')}`"
@@ -64,7 +64,7 @@ def format_expression(node: ast.Expression) -> str:
 
 
 def _keep_variables(text: str) -> str:
-    # A reference that is text, not a variable, is written with a second dollar.
+    # A second dollar marks ${...} as text that is not a variable.
     return _VARIABLE.sub(lambda match: f"${match[0]}", text)
 
 
@@ -78,7 +78,7 @@ def _all(nodes: tuple[ast.Expression, ...]) -> str:
 
 
 def _text(node: ast.Expression) -> tuple[str, int]:
-    """Return the text of an expression and how tightly it binds."""
+    """Return the text of an expression and its precedence."""
     match node:
         case ast.Or():
             return _joined(node, " OR ", _OR), _OR

@@ -1,6 +1,6 @@
-"""Text to tokens. Which words are keywords is read from the grammar; which are names, here.
+"""Text to tokens. The grammar lists the keywords; this module decides which words are names.
 
-A word that is not reserved is a keyword only where the parser can take it as one.
+A word that is not reserved is a keyword only where the grammar allows that keyword.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from penstock.model.sql.errors import ParseError, did_you_mean
 from penstock.model.sql.span import Span
 from penstock.model.sql.variable_names import is_variable_name
 
-# Words that never name a column or a source unless they are quoted.
+# Words that must be quoted to name a column or a source.
 _RESERVED_WORDS = """
     SELECT FROM AS WHERE WITHIN WINDOW GROUP BY HAVING LIMIT OR AND IN NOT BETWEEN LIKE IS NULL
     TRUE FALSE CASE WHEN THEN ELSE END JOIN FULL OUTER INNER LEFT RIGHT ON WITH VALUES CREATE
@@ -25,7 +25,7 @@ _RESERVED_WORDS = """
 """
 RESERVED = frozenset(_RESERVED_WORDS.split())
 
-# Where both a keyword and a name can stand, the word is a keyword only before one of these.
+# Where a keyword and a name are both possible, the word is a keyword only before one of these.
 _KEYWORD_BEFORE: dict[str, frozenset[str]] = {
     "ARRAY": frozenset("[<"),
     "MAP": frozenset("(<"),
@@ -38,7 +38,7 @@ _KEYWORD_BEFORE: dict[str, frozenset[str]] = {
     "UNION": frozenset(("ALL",)),
     "IF": frozenset(("NOT", "EXISTS")),
 }
-# The same for words that stand before a number or a text.
+# The same for words before a number or a text.
 _KEYWORD_BEFORE_KIND: dict[str, frozenset[str]] = {
     "INTERVAL": frozenset(("STRING", "INTEGER")),
     "OFFSET": frozenset(("INTEGER",)),
@@ -64,11 +64,11 @@ _MAX_NESTING = 100
 
 @dataclass(frozen=True, slots=True)
 class Lexeme:
-    """A token before anybody decides whether its word is a keyword.
+    """A token before the lexer has decided whether its word is a keyword.
 
     ``kind`` is WORD, QUOTED, STRING, INTEGER, DECIMAL, FLOAT or PUNCTUATION; ``value`` has its
-    quotes removed, and a word is in upper case. ``written`` is the word before that, for names of
-    topics; it is None where it would be the value.
+    quotes removed, and a word is in upper case. ``written`` is the word in its original case, for
+    names of topics; None if it equals the value.
     """
 
     kind: str
@@ -92,8 +92,8 @@ class SourceText:
 def scan(source: SourceText, variables: Mapping[str, str] | None = None) -> Iterator[Lexeme]:
     """Yield the lexemes of a text with ``${name}`` replaced.
 
-    Without ``variables`` the replacing is left out: a script is first cut into statements, for a
-    statement may define what the next one uses.
+    Without ``variables``, nothing is replaced: a script is first cut into statements, because a
+    statement can define variables for the next one.
     """
     text, position = source.text, 0
     while position < len(text):
@@ -138,7 +138,7 @@ def _lexeme(kind: str, text: str, span: Span, variables: Mapping[str, str] | Non
     if kind == "STRING":
         return Lexeme(kind, _substitute(text[1:-1].replace("''", "'"), variables), span)
     if kind == "BODY":
-        # The code of another language: neither quotes nor variables mean anything in it.
+        # The body is code of another language: quotes and variables have no meaning in it.
         return Lexeme("STRING", text[2:-2], span)
     if kind == "QUOTED":
         quote = text[0]
@@ -172,7 +172,7 @@ def _substitute(text: str, variables: Mapping[str, str] | None) -> str:
         return text
 
     def value(match: re.Match[str]) -> str:
-        # A second dollar keeps the reference as it is, without that dollar.
+        # A second dollar escapes the reference: it stays, without that dollar.
         if match[1]:
             return match[0][1:]
         # Names of variables ignore case; an undefined one stays as written.
@@ -211,9 +211,10 @@ def _unreadable(source: SourceText, position: int) -> ParseError:
 
 
 class GrammarLexer(Lexer):
-    """Hands lexemes to the parser and decides, word by word, between keyword and name.
+    """Passes lexemes to the parser, and decides for each word whether it is a keyword or a name.
 
-    Lark gives every parse a state that knows what can come next; a soft keyword asks it.
+    Lark's parser state knows which tokens can come next. It decides about words that are not
+    reserved.
     """
 
     __future_interface__ = 2
@@ -237,7 +238,7 @@ class GrammarLexer(Lexer):
                     span=lexeme.span,
                 )
             token = _token(self._kind(lexemes, i, parser_state), lexeme)
-            # Errors name the last token when the text ends too soon.
+            # If the text ends too soon, the error names the last token.
             lexer_state.last_token = token
             yield token
 
@@ -270,7 +271,7 @@ class GrammarLexer(Lexer):
 
 
 def _is_name(word: str, after: Sequence[Lexeme]) -> bool:
-    """Return whether a word is a name by what follows it, where both can stand."""
+    """Return whether a word that could be a keyword is a name; the next word decides."""
     if word in _KEYWORD_BEFORE:
         return not after or after[0].value not in _KEYWORD_BEFORE[word]
     if word in _KEYWORD_BEFORE_KIND:
@@ -279,10 +280,10 @@ def _is_name(word: str, after: Sequence[Lexeme]) -> bool:
 
 
 def accepts(parser_state: Any, terminal: str) -> bool:
-    """Return whether the parser can take this terminal next, by walking its reductions.
+    """Return whether the parser accepts this terminal next, by simulating its reductions.
 
-    The state's own table is not enough: LALR merges states, so it lists terminals that only
-    another context can take.
+    The table of the state is not enough: LALR merges states, so it also lists terminals that are
+    valid only in another context.
     """
     conf, end = parser_state.parse_conf, len(parser_state.state_stack)
     table = conf.states

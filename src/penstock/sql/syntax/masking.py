@@ -1,4 +1,4 @@
-"""Statements without the secrets in them, for logs, listings and error messages."""
+"""Masks secrets in statements, for logs, listings and error messages."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from penstock.sql.ast.statements import CreateConnector, Property
 from penstock.sql.syntax.format import format_statement
 from penstock.sql.syntax.parser import parse_statement, split_statements
 
-#: What ksqlDB writes in the place of a value.
+#: The text that ksqlDB shows instead of a value.
 MASK = "[string]"
-#: Properties of connectors that are never secret. A connector may name others as it likes.
+#: Properties of connectors that are never secret. Each connector has other properties of its own.
 OPEN = frozenset({"connector.class"})
 _CONNECTOR = re.compile(r"(?is)\bCREATE\s+(?:SOURCE|SINK)\s+CONNECTOR\b")
 #: A quoted name, and a quoted value in which two quotes stand for one.
@@ -22,7 +22,7 @@ _PAIR = re.compile(r"""('[^']+'|"[^"]+"|`[^`]+`)(\s*=\s*)('(?:[^']|'')*')""")
 
 
 def masked_connector(statement: CreateConnector) -> str:
-    """Return CREATE CONNECTOR as text, with nothing in it but the names of its properties."""
+    """Return CREATE CONNECTOR as text with the values of its properties masked."""
     properties = tuple(map(_masked, statement.properties))
     return format_statement(replace(statement, properties=properties))
 
@@ -38,7 +38,7 @@ def masked_sql(script: str) -> str:
     try:
         return "\n".join(f"{_masked_piece(piece.text)};" for piece in split_statements(script))
     except SqlError:
-        # What does not parse has its secrets all the same.
+        # A statement that does not parse may contain secrets, too.
         return _PAIR.sub(_masked_pair, script)
 
 
@@ -48,9 +48,9 @@ def is_about_new_connector(script: str) -> bool:
 
 
 def blotted(script: str) -> str:
-    """Return a script of the same length with stars in the place of secrets.
+    """Return a script of the same length with stars instead of secrets.
 
-    An error can point into it: every line and column is where it was.
+    Lines and columns stay the same, so that an error can point into it.
     """
     if not is_about_new_connector(script):
         return script

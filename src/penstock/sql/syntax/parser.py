@@ -30,15 +30,15 @@ _LEAST_LONG = str(2**63)
 
 @dataclass(frozen=True, slots=True)
 class StatementText:
-    """One statement of a script as text, before variables are replaced, and where it stands."""
+    """One statement of a script as text, before variables are replaced, and its position."""
 
     text: str
     span: Span
 
     def placed_in(self, script: str) -> str:
-        """Return the statement behind as much blank space as stands before it in its script.
+        """Return the statement after as much blank space as there is text before it in its script.
 
-        So every span of its tree, and every error, has the line and column of the script.
+        So all spans of its tree, and all errors, have the line and column in the script.
         """
         before = script[: self.span.start]
         return "".join("\n" if c == "\n" else " " for c in before) + self.text
@@ -99,7 +99,7 @@ def parse_type(text: str) -> TypeNode:
 
 
 def keywords() -> frozenset[str]:
-    """Return every word with a meaning in the grammar; most of them may also be names."""
+    """Return all keywords of the grammar; most of them may also be names."""
     return frozenset(t.pattern.value for t in _grammar().terminals if t.pattern.value.isalpha())
 
 
@@ -125,7 +125,7 @@ def _parse_text(text: str, start: str, variables: Mapping[str, str]) -> Any:
 
 def _parse(lexemes: list[Lexeme], start: str) -> Any:
     try:
-        # The custom lexer takes lexemes where Lark's own ones take text.
+        # The custom lexer takes lexemes; Lark's own lexers take text.
         tree = build(_grammar().parse(cast(Any, lexemes), start=start))
     except UnexpectedToken as error:
         raise _unexpected(error, lexemes, start) from None

@@ -1,7 +1,7 @@
-"""What other SQL dialects have and this one has not: each by its name, with the way round.
+"""Constructs of other SQL dialects that are not supported here, each with an alternative.
 
-The parser asks here when a statement does not parse, so that the answer to ``INTERSECT`` is a
-sentence about INTERSECT and not a list of the words that may stand in its place.
+The parser looks here if a statement does not parse. So the error for ``INTERSECT`` is a sentence
+about INTERSECT, not a list of the tokens that are allowed there.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from penstock.sql.syntax.lexer import Lexeme
 
 #: Stands for any one word or sign in a pattern.
 _ANY = "*"
-#: How far behind the words of a clause the parser may be when it notices. Of a lone word it must
-#: be there or at the next one: columns have such names, too.
+#: How many tokens after a clause the parser may fail for the clause to be the cause. After a single
+#: word it must fail at that word or at the next one, because columns can have such names.
 _REACH = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """One construct: how it is written, the way round, and its name where that is another."""
+    """One construct: its pattern, the alternative, and its name if it differs from the pattern."""
 
-    #: None if the words of the pattern are the name.
+    #: None if the pattern is also the name.
     name: str | None
     patterns: tuple[tuple[str, ...], ...]
     instead: str
@@ -45,7 +45,7 @@ _STATEMENTS = (
     _statement("UPDATE, UPSERT", _REPLACE_ROW),
     _statement("MERGE, REPLACE INTO", _REPLACE_ROW),
     _statement("TRUNCATE", "DROP it with DELETE TOPIC, then create it again"),
-    _statement("GRANT, REVOKE, CREATE USER, CREATE ROLE", "rights are Kafka's: use its ACLs"),
+    _statement("GRANT, REVOKE, CREATE USER, CREATE ROLE", "use Kafka's ACLs for permissions"),
     _statement(
         "BEGIN, START TRANSACTION, COMMIT, ROLLBACK",
         "leave it out: a script is accepted as a whole or not at all, and queries run exactly once",
@@ -110,9 +110,9 @@ def unsupported_error(
 ) -> ParseError | None:
     """Return the error for a known construct at or just before the lexeme that did not parse.
 
-    ``failed`` is the place of that lexeme, the number of lexemes if the text ends too soon.
-    ``keywords`` are the words of the grammar. A construct that is made of them, and that the parser
-    got past, is supported: then something behind it is wrong.
+    ``failed`` is the index of that lexeme, or the number of lexemes if the text ends too soon.
+    ``keywords`` are the keywords of the grammar. If a construct consists of them, and the parser
+    got past it, the construct is supported, and the error is in the text after it.
     """
     for each in _STATEMENTS:
         for pattern in each.patterns:
@@ -135,14 +135,14 @@ def _clauses_at(
 
 
 def _reach(pattern: tuple[str, ...], keywords: Set[str]) -> int:
-    """Return how far behind the beginning of a construct the parser may have failed."""
+    """Return how many lexemes after the start of a construct the parser may have failed."""
     if all(word in keywords for word in pattern if word.isalpha()):
         return max(place for place, word in enumerate(pattern) if word != _ANY)
     return len(pattern) + _REACH if pattern[-1] != _ANY else 1
 
 
 def _named(lexemes: Sequence[Lexeme], start: int) -> Lexeme:
-    """Return the first word of a match: a bracket before it is only there to be sure."""
+    """Return the first word of a match: a bracket before it only makes the pattern unambiguous."""
     found = lexemes[start : start + 2]
     return next((each for each in found if each.kind == "WORD"), found[0])
 

@@ -178,7 +178,7 @@ def collect_list(types: Sequence[Any], _: Sequence[Any], settings: Settings) -> 
     limit, type_ = _limit(settings, "collect_list"), ArrayType(types[0])
 
     def undo(state: list[Any], value: Any) -> list[Any]:
-        # The last equal value goes: which one makes no difference, and it is found soonest.
+        # The last equal value is removed: any of them would do, and it is found fastest.
         for i in range(len(state) - 1, -1, -1):
             if state[i] == value:
                 return state[:i] + state[i + 1 :]
@@ -217,7 +217,7 @@ def histogram(types: Sequence[Any], _: Sequence[Any], settings: Settings) -> Agg
     limit, type_ = _limit(settings, "histogram"), MapType(STRING, BIGINT)
 
     def moved(state: dict[str, int], value: str | None, by: int) -> dict[str, int]:
-        # The state is kept as JSON, whose members are texts: so is the one of NULL from the start.
+        # The state is stored as JSON, whose keys are text, so the key for NULL is text, too.
         value = "null" if value is None else value
         if value not in state and (by < 0 or len(state) >= limit):
             return state
@@ -244,7 +244,7 @@ def histogram(types: Sequence[Any], _: Sequence[Any], settings: Settings) -> Agg
 
 @aggregate("ATTR", "A -> A")
 def attr(types: Sequence[Any], _: Sequence[Any], __: Settings) -> Aggregator:
-    """Return the value that all rows share, NULL when they differ."""
+    """Return the value that all rows share; NULL if they differ."""
     state_type = ArrayType(StructType((Field("VAL", types[0]), Field("COUNT", INTEGER))))
 
     def moved(state: list[dict[str, Any]], value: Any, by: int) -> list[dict[str, Any]]:
@@ -268,7 +268,7 @@ def attr(types: Sequence[Any], _: Sequence[Any], __: Settings) -> Aggregator:
     )
 
 
-# The smallest hashes of a set tell its size: exactly up to this many, to about 2 % beyond.
+# The smallest hashes of a set estimate its size: exact up to this number, about 2 % off above.
 _SKETCH_SIZE = 2048
 
 

@@ -13,12 +13,12 @@ from penstock.model.sql.types import BIGINT, ArrayType, Field, SqlType, StructTy
 from penstock.sql.functions.declare import aggregate
 from penstock.sql.functions.registry import Aggregator, Settings
 
-#: Gives the number of a new value from that of the last one before it, -1 if there is none.
+#: Returns the number of a new value, from the number of the value before it or -1.
 Next = Callable[[int], int]
 
-# Sessions that merge must know whose value came later. States outlive a process, so the numbers
-# of the next process start where the clock is. Elsewhere a state counts its own values, and is
-# the same whenever it is computed.
+# When sessions merge, these numbers say which value came later. States outlive a process, so a new
+# process starts at the present time. Outside of sessions, a state counts its own values, so that it
+# is the same whenever it is computed.
 _sequence = itertools.count(time.time_ns())
 
 
@@ -112,13 +112,13 @@ def _flag(constants: Sequence[Any], place: int) -> bool:
 
 @aggregate("LATEST_BY_OFFSET", _ONE[0])
 def latest(types: Sequence[Any], constants: Sequence[Any], _: Settings) -> Aggregator:
-    """Return the last value, or the last n as an array; NULLs count when the flag is false."""
+    """Return the last value, or the last n as an array; with false, NULLs are included."""
     return _one(types, _flag(constants, 0), latest=True)
 
 
 @aggregate("EARLIEST_BY_OFFSET", _ONE[0])
 def earliest(types: Sequence[Any], constants: Sequence[Any], _: Settings) -> Aggregator:
-    """Return the first value, or the first n as an array; NULLs count when the flag is false."""
+    """Return the first value, or the first n as an array; with false, NULLs are included."""
     return _one(types, _flag(constants, 0), latest=False)
 
 

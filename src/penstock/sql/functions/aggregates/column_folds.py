@@ -1,6 +1,7 @@
-"""Aggregates over whole columns: the same states as value by value, without a call for each.
+"""Aggregates over whole columns: the same states as value by value, without a call per value.
 
-They change the list of states; whatever does not fit raises, and the values are taken one by one.
+They change the list of states. If a value does not fit, they raise an error, and the caller
+aggregates value by value.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ Columns = Sequence[Sequence[Any]]
 
 
 def count_columns(states: list[Any], codes: Codes, columns: Columns) -> None:
-    """Count rows without a NULL among their values."""
+    """Count the rows that have no NULL among their values."""
     if any(None in column for column in columns):
         codes = codes[np.array([None not in values for values in zip(*columns, strict=True)], bool)]
     sizes = np.bincount(codes, minlength=len(states)).tolist()
@@ -27,14 +28,14 @@ def count_columns(states: list[Any], codes: Codes, columns: Columns) -> None:
 
 
 def add_doubles(states: list[Any], codes: Codes, columns: Columns) -> None:
-    """Add in the order of the records: the order decides on the last digits."""
+    """Add doubles in the order of the records, because the last digits depend on the order."""
     for code, value in zip(codes.tolist(), columns[0], strict=True):
         if value is not None:
             states[code] += value
 
 
 def whole_adder(low: int, high: int) -> FoldColumns:
-    """Return the sum of whole numbers that may leave their range at no point."""
+    """Return a function that adds whole numbers, and raises an error if a sum leaves the range."""
 
     def add(states: list[Any], codes: Codes, columns: Columns) -> None:
         for code, value in zip(codes.tolist(), columns[0], strict=True):
@@ -64,7 +65,7 @@ def greatest(states: list[Any], codes: Codes, columns: Columns) -> None:
 
 
 def average_columns(states: list[Any], codes: Codes, columns: Columns) -> None:
-    """Move the sum and the count of an average; whole sums wrap around."""
+    """Update the sum and the count of an average; sums of whole numbers wrap around."""
     sums = [state["SUM"] for state in states]
     counts = [state["COUNT"] for state in states]
     for code, value in zip(codes.tolist(), columns[0], strict=True):

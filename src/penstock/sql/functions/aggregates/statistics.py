@@ -83,7 +83,7 @@ def _start() -> dict[str, Any]:
 
 @aggregate("STDDEV_SAMP", *(f"{t} -> DOUBLE" for t in _NUMBERS))
 def stddev_samp(types: Sequence[Any], _: Sequence[Any], __: Settings) -> Aggregator:
-    """Return the variance of a sample: an old name kept as ksqlDB has it, see STDDEV_SAMPLE."""
+    """Return the variance of a sample: ksqlDB's old name; see STDDEV_SAMPLE."""
     return Aggregator(_start, _add, _merge, _variance, _SAMPLE, DOUBLE, _undo)
 
 

@@ -21,7 +21,7 @@ def _size(constants: Sequence[Any], name: str) -> int:
 
 @aggregate("TOPK", *(f"{t}, INTEGER -> ARRAY<{t}>" for t in SORTABLE), constants=1)
 def topk(types: Sequence[Any], constants: Sequence[Any], _: Settings) -> Aggregator:
-    """Return the largest values, or with more columns the rows of the largest values."""
+    """Return the largest values; with more columns, return the rows of the largest values."""
     size, type_ = _size(constants, "TOPK"), ArrayType(types[0])
 
     def merge(a: list[Any], b: list[Any]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Dates, times and timestamps. Patterns are Java's: see ``date_patterns``."""
+"""Dates, times and timestamps. Patterns are Java's: see ``dates.patterns``."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def datesub(unit: str, amount: int, days: int) -> int:
 
 @scalar("TIMEADD", "UNIT, INTEGER, TIME -> TIME")
 def timeadd(unit: str, amount: int, ms: int) -> int:
-    """Add a number of time units to a time of day, past midnight if need be."""
+    """Add a number of time units to a time of day, wrapping around at midnight."""
     if unit not in _UNIT_MS:
         raise FunctionError("bad-argument", f"a time of day has no {unit}")
     return (ms + amount * _UNIT_MS[unit]) % DAY_MS

@@ -1,6 +1,6 @@
 """Java's date patterns, such as ``yyyy-MM-dd'T'HH:mm:ss.SSSX``, cut into pieces.
 
-Writing with them: ``date_writing``; reading: ``date_reading`` and ``simple_dates``.
+Formatting: ``dates.writing``. Parsing: ``dates.reading`` and ``dates.simple``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NUMBERS = frozenset("yuYMLQqwWdDHkhKmsSAnN")
 class Piece:
     """A letter repeated ``width`` times, or literal text when ``letter`` is empty.
 
-    ``[`` and ``]`` are letters of width 0: what stands between them may be missing.
+    ``[`` and ``]`` are letters of width 0: the part between them is optional.
     """
 
     letter: str
@@ -103,7 +103,7 @@ def zone_of(name: str) -> tzinfo:
 
 
 def zone_in_text(name: str) -> tzinfo:
-    """Return a time zone by the name that a text has for it, which may be short, such as PST."""
+    """Return a time zone by its name in a text, which may be an abbreviation such as PST."""
     return zone_of(_SHORT_ZONES.get(name.upper(), name))
 
 

@@ -1,4 +1,4 @@
-"""Moments read by Java's date patterns, as ``DateTimeFormatter`` reads them."""
+"""Parses dates and times by Java's date patterns, as ``DateTimeFormatter`` does."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from penstock.sql.functions.dates.patterns import (
     zone_in_text,
 )
 
-# Fields that can be written, but tell no moment when they are read.
+# Fields that can be formatted, but do not determine a date or time when they are parsed.
 _NOT_READ = frozenset("YwWecQq")
 
 
 def read(text: str, pattern: str, zone: tzinfo = UTC) -> datetime:
-    """Read a moment by a pattern; what the pattern leaves out is the first one of 1970."""
+    """Parse a datetime by a pattern; fields that the pattern leaves out are those of 1970-01-01."""
     return _moment(_fields(text, pattern), text, zone)
 
 
 def read_date(text: str, pattern: str) -> datetime:
-    """Read a date, of which no part may be missing."""
+    """Parse a date; the pattern must contain all of its parts."""
     found = _fields(text, pattern)
     has_day = "D" in found or (("M" in found or "L" in found) and "d" in found)
     if not has_day or not found.keys() & {"y", "u", "yy"}:
@@ -36,7 +36,7 @@ def read_date(text: str, pattern: str) -> datetime:
 
 
 def read_time(text: str, pattern: str) -> datetime:
-    """Read a time of day: the pattern must have an hour, and nothing of a date."""
+    """Parse a time of day; the pattern must have an hour, and no part of a date."""
     found = _fields(text, pattern)
     letters = {piece.letter for piece in pieces_of(pattern) if piece.letter}
     if letters & DATE_LETTERS.keys():
@@ -77,7 +77,7 @@ def _reader(pattern: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
         else:
             letters.append("yy" if piece.letter in "yu" and piece.width == 2 else piece.letter)
             parts.append(f"({_expression(piece)})")
-    # A section that may be missing need not be closed at the end.
+    # An optional section may be left open at the end.
     parts.append(")?" * (parts.count("(?:") - parts.count(")?")))
     return re.compile("".join(parts), re.IGNORECASE), tuple(letters)
 
@@ -95,7 +95,7 @@ def _expression(piece: Piece) -> str:
         return {"x": offset, "O": r"GMT(?:[+-]\d{1,2}(?::?\d{2})?)?"}.get(letter, f"Z|{offset}")
     if letter in "aG":
         return "AM|PM" if letter == "a" else "AD|BC"
-    # Only a lone letter reads as many digits as there are; more letters say how many.
+    # A single letter reads any number of digits; several letters read exactly that many.
     if width == 1 and not piece.is_adjacent and letter != "S":
         return r"\d+"
     return rf"\d{{{width}}}"
@@ -112,7 +112,7 @@ def _assemble(found: dict[str, str], zone: tzinfo) -> datetime:
         month, day = _month_of(found.get("M") or found.get("L")), int(found.get("d", 1))
         if not 1 <= month <= 12 or not 1 <= day <= 31:
             raise ValueError(f"there is no day {month}-{day}")
-        # A day that its month does not have is the last one of that month.
+        # A day that the month does not have becomes the last day of that month.
         day = min(day, monthrange(year, month)[1])
     micros = int(_nanos(found)[:6])
     minute, second = int(found.get("m", 0)), int(found.get("s", 0))

@@ -1,7 +1,7 @@
-"""PARSE_DATE: its patterns look like the others, but are read as ``SimpleDateFormat`` reads them.
+"""PARSE_DATE: its patterns are parsed as Java's ``SimpleDateFormat`` parses them.
 
-Numbers have as many digits as there are, fields run over into the next larger one, and whatever
-follows the date is ignored.
+Numbers have any number of digits, fields that are too large carry over into the next larger one,
+and text after the date is ignored.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NUMBERS = frozenset("yYMdDHkKhmsSF")
 
 
 def read_simple_date(text: str, pattern: str) -> int:
-    """Return the days since 1970 of a date; a pattern may name a time, but it must be midnight."""
+    """Return a date as days since 1970; if the pattern has a time, it must be midnight."""
     expression, letters = _reader(pattern)
     match = expression.match(text)
     if match is None:
@@ -55,7 +55,7 @@ def _expression(piece: Piece, pattern: str) -> str:
         return r"\s*(Z|(?:GMT)?[+-]\d{1,2}:?\d{2}|[+-]\d{2}|[A-Za-z][\w/]*)"
     if letter not in _NUMBERS:
         raise FunctionError("bad-pattern", f"{pattern!r}: {letter!r} is not read in a date")
-    # Digits that touch the next number cannot tell where they end: the letters count them.
+    # If another number follows directly, the number of letters is the number of digits.
     return rf"\s*(\d{{1,{width}}})" if piece.is_adjacent else r"\s*(\d+)"
 
 

@@ -1,4 +1,4 @@
-"""Moments written by Java's date patterns, as ``DateTimeFormatter`` writes them in English."""
+"""Formats dates and times by Java's date patterns, as ``DateTimeFormatter`` does in English."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from penstock.sql.functions.dates.patterns import (
 
 
 def write(moment: datetime, pattern: str) -> str:
-    """Write a moment, whose time zone is set, by a pattern."""
+    """Format a datetime with a time zone by a pattern."""
     return "".join(_written(moment, piece) for piece in pieces_of(pattern))
 
 
 def write_date(moment: datetime, pattern: str) -> str:
-    """Write a date alone: a pattern that asks for a time or a zone is refused."""
+    """Format a date; refuse a pattern with a time or a zone."""
     _check_letters(pattern, DATE_LETTERS, "a date")
     return write(moment, pattern)
 
 
 def write_time(moment: datetime, pattern: str) -> str:
-    """Write a time of day alone: a pattern that asks for a date or a zone is refused."""
+    """Format a time of day; refuse a pattern with a date or a zone."""
     _check_letters(pattern, TIME_LETTERS, "a time of day")
     return write(moment, pattern)
 
@@ -54,8 +54,8 @@ def _year(moment: datetime, width: int) -> str:
 
 
 def _saturday(moment: datetime) -> datetime:
-    # Java's week runs from Sunday to Saturday and belongs to the year and month that it ends in,
-    # in the locale that ksqlDB runs with.
+    # In ksqlDB's locale, a week is from Sunday to Saturday, and belongs to the year and month in
+    # which it ends.
     return moment + timedelta(days=(5 - moment.weekday()) % 7)
 
 
