@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AliasedSource:
-    """A stream or table under the name that the query calls it by."""
+    """A stream or table with its alias in the query."""
 
     alias: str
     source: DataSource
     derived: Derived | None = None
-    #: The table whose changes ``source`` has.
+    #: The table, if ``source`` is the stream of its changes.
     changed: DataSource | None = None
 
     def has_column(self, name: str) -> bool:
@@ -75,7 +75,7 @@ class Analysis:
         return next(each.source for each in self.sources if each.alias == alias)
 
     def projects(self, ref: ColumnRef) -> bool:
-        """Return whether a column is in the SELECT as it is, alone or with a star."""
+        """Return whether SELECT contains a column unchanged, by name or with a star."""
         return any(_covers(item, ref) for item in self.query.items)
 
 
@@ -141,7 +141,7 @@ def _refuse_repeats(sources: tuple[AliasedSource, ...], query: Query) -> None:
 
 
 class _Qualifier:
-    """Gives every column reference the source it belongs to; parameters of lambdas have none.
+    """Adds its source to every column reference, except to parameters of lambdas.
 
     The bounds of the windows that a query makes have none either: ``S.WINDOWSTART`` means the
     bound of the window that a row of S falls into, as in ksqlDB.
@@ -155,7 +155,7 @@ class _Qualifier:
     def change(self, node: Node) -> Node | None:
         match node:
             case Subquery() | ast.Exists():
-                # Its names are its own, and resolved elsewhere.
+                # The names inside an inner query are resolved when that query is planned.
                 return node
             case ast.InQuery():
                 return replace(node, value=rewrite(node.value, self.change))

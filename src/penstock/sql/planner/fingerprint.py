@@ -1,4 +1,4 @@
-"""A query in words: what its state and its output mean, and which changes they survive.
+"""A description of a query that shows which changes its state and its output survive.
 
 The state of a query is everything up to its last join, aggregate or table. A change there is
 refused. A changed WHERE over a stream can be accepted with CREATE OR REPLACE, as ksqlDB does it.
@@ -39,16 +39,16 @@ from penstock.sql.syntax.format_expression import format_expression, identifier
 from penstock.sql.syntax.format_query import format_window, format_within
 from penstock.topology.upgrades.fingerprint import Line, Rule, Section, Statement, strictest
 
-#: What every step has: it follows from the steps before.
+#: Fields that every step has. They follow from the steps before it.
 _SHAPE = frozenset(member.name for member in fields(Step))
 #: Formats that find a column by its name: rows with fewer columns stay readable.
 _BY_NAME = ("JSON", "JSON_SR", "AVRO", "PROTOBUF")
-#: Steps that make each row from the row before them alone.
+#: Steps whose output rows depend on one input row only.
 _STATELESS = (DerivedStep, ExplodeStep, FilterStep, ProjectStep, UnionStep)
 
 
 def statement_of(plan: QueryPlan) -> Statement:
-    """Return what the state and the output of a persistent query mean."""
+    """Return the description of the state and the output of a persistent query."""
     assert plan.sink is not None
     sections = (_query_section(plan), _sink_section(plan.sink))
     return Statement(plan.sql, sections, plan.replaces)
@@ -82,7 +82,7 @@ class _Words:
                 self._used[ref] = strictest(rule, self._used.get(ref, Rule.FREE))
 
     def _rule(self, step: Step) -> Rule:
-        """What a changed expression of a step does to state; CREATE OR REPLACE takes a WHERE."""
+        """Return the rule for a changed expression; CREATE OR REPLACE may change WHERE."""
         if isinstance(step, FilterStep) and id(step) in self._taken_back:
             return Rule.FIXED
         if id(step) not in self._before_state:
@@ -129,7 +129,7 @@ class _Words:
             f" value {_format(source.value_format)}{time}{window}"
         )
         if source.ttl_ms is not None:
-            # The store has the deadlines of the rows that are there: they keep theirs.
+            # Rows in the store keep their deadlines.
             yield Line(f"ROW_TTL {_duration(source.ttl_ms)}", Rule.REPLACE)
         alias = step.columns[0].source
         is_whole = id(step) in self._joined or source.is_table
@@ -139,11 +139,11 @@ class _Words:
             if is_whole:
                 yield Line(text)
             elif source.value_format.name not in _BY_NAME:
-                # One more column in the middle moves all behind it.
+                # A new column in the middle moves all columns after it.
                 yield Line(text, self._rule(step))
             elif ref in self._used:
                 yield Line(text, self._used[ref])
-        # Rows are kept without the pseudo columns that no expression asks for.
+        # Stored rows do not contain pseudo columns that no expression uses.
         for name in sorted(SYSTEM_COLUMNS) if is_whole else ():
             if ColumnRef(name, alias) in self._used:
                 yield Line(f"reads {self.sql(ColumnRef(name, alias))}")
@@ -161,7 +161,7 @@ class _Words:
         return format_expression(rewrite(expression, self._canonical))
 
     def _facts(self, value: Any, left_out: frozenset[str] = frozenset()) -> str:
-        """Write a value that has no form in SQL by its members, without places in the text."""
+        """Describe a value that has no SQL text by its fields, without spans."""
         if isinstance(value, get_args(Expression)):
             return self.sql(value)
         if isinstance(value, tuple):
@@ -185,13 +185,13 @@ class _Words:
         if node.source is None:
             call = self._calls.get(node.name)
             return None if call is None else rewrite(call, self._canonical)
-        # Where there is one source only, its columns need no name in front.
+        # With one source only, its columns need no qualifier.
         is_only = len(self._aliases) == 1
         return replace(node, source=None if is_only else self._aliases.get(node.source))
 
 
 def _has_state(step: Step) -> bool:
-    """Whether the rows before a step, or what was made of them, are in a store."""
+    """Return whether a store has the rows before a step, or values computed from them."""
     if isinstance(step, SourceStep | RekeyStep):
         return step.is_table
     if isinstance(step, JoinStep):
@@ -200,7 +200,7 @@ def _has_state(step: Step) -> bool:
 
 
 def _takes_back(step: Step) -> bool:
-    """Whether a step needs the old row of a change; a join with a stream only looks rows up."""
+    """Return whether a step needs the old row of a change; a stream-table join does not."""
     if isinstance(step, JoinStep):
         return step.is_table
     return not isinstance(step, _STATELESS)
@@ -220,14 +220,14 @@ def _is_step(value: Any) -> bool:
 
 
 def _is_stream_join(step: Step) -> bool:
-    """Whether a step keeps whole rows of both sides; a table on a side has a store of its own."""
+    """Return whether a step stores whole rows of both sides; a table has its own store."""
     if isinstance(step, JoinStep):
         return not (step.left.is_table or step.right.is_table)
     return isinstance(step, ForeignKeyJoinStep)
 
 
 def _calls(steps: Sequence[Step]) -> Iterator[tuple[str, Expression]]:
-    """Pair the made-up names of aggregates with what the user wrote."""
+    """Map the generated names of aggregates to the calls that the user wrote."""
     for step in steps:
         if isinstance(step, AggregateStep):
             names = [column.name for column in step.columns[len(step.key) :]]
@@ -257,7 +257,7 @@ def _duration(ms: int) -> str:
 
 
 def _in_largest_unit(node: Node) -> Node | None:
-    """60 SECONDS are 1 MINUTE."""
+    """Return a time span in its largest unit: 60 SECONDS are 1 MINUTE."""
     if not isinstance(node, TimeSpan):
         return None
     unit = max((u for u, ms in UNIT_MS.items() if node.ms % ms == 0), key=UNIT_MS.__getitem__)

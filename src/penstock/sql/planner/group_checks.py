@@ -1,4 +1,4 @@
-"""What GROUP BY, HAVING and aggregates may be. What becomes of them: ``planner.grouping``."""
+"""Checks of GROUP BY, HAVING and aggregates. Their plan: ``planner.grouping``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def selected(query: Query) -> list[Node]:
 
 
 def in_one_group(query: Query, environment: Environment) -> Query:
-    """Put all rows of a push query into one group: it has no table that would need a key."""
+    """Put all rows of a push query without GROUP BY into one group; it has no table with a key."""
     if any(is_aggregate(node, environment) for node in selected(query)):
         return replace(query, group_by=(IntegerLiteral(1),))
     return query

@@ -57,7 +57,7 @@ def grouped(
     *,
     is_persistent: bool,
 ) -> tuple[Stage, Query]:
-    """Compute groups and aggregates; what is left of SELECT and HAVING reads their columns.
+    """Compute groups and aggregates; the rest of SELECT and HAVING reads their columns.
 
     before: SELECT S.A, COUNT(*) + 1 FROM S GROUP BY S.A HAVING COUNT(*) > 2
     after:  SELECT S.A, KSQL_AGG_VARIABLE_0 + 1, with HAVING KSQL_AGG_VARIABLE_0 > 2 as a filter
@@ -178,7 +178,8 @@ def bind(
 ) -> Aggregator:
     """Bind an aggregate call to the types of its arguments, literals included.
 
-    With DISTINCT, and over a table where that makes no difference, the values are kept.
+    With DISTINCT, the state keeps the values. Over a table it also does so for aggregates that have
+    the same result with DISTINCT.
     """
     types: list[SqlType | None] = []
     values: list[object] = []
@@ -207,7 +208,7 @@ def _over_distinct(
             fix="put several columns into one: COUNT(DISTINCT STRUCT(A := A, B := B))",
             span=call.span,
         )
-    # COUNT_DISTINCT estimates; over distinct values a plain count is exact.
+    # COUNT_DISTINCT is an estimate; a count of the distinct values is exact.
     inner = replace(bound, initialize=int, aggregate=lambda n, _: n + 1, map=lambda n: n)
     return over_distinct(inner if call.name == "COUNT_DISTINCT" else bound, types[0])
 
@@ -215,7 +216,7 @@ def _over_distinct(
 def check_aggregate(
     call: FunctionCall, bound: Aggregator, stage: Stage, value_format: FormatSpec
 ) -> None:
-    """Refuse an aggregate over a table that cannot take rows back, or whose state cannot be kept.
+    """Refuse an aggregate over a table without ``undo``, and a state that cannot be stored.
 
     As in ksqlDB the state must have a type that the source's value format can hold.
     """

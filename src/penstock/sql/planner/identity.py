@@ -1,7 +1,8 @@
-"""The ids of persistent queries, and so of their applications: the same wherever a query stands.
+"""The ids of persistent queries, which do not depend on their position in a script.
 
-An id is made of what a query writes and reads. The number behind it is there because ksqlDB's
-ids have one. It counts statements that nothing else tells apart, and not those of the script.
+An id contains what a query writes and reads. It ends with a number because ksqlDB's ids do. The
+number distinguishes queries that write and read the same; it does not count the statements of the
+script.
 """
 
 from __future__ import annotations
@@ -20,8 +21,7 @@ _INSERT = "INSERTQUERY"
 def query_id_of(sink: str, *, kind: str, number: int | None = None) -> str:
     """Return the id of CREATE ... AS SELECT: a stream or table has one query that makes it.
 
-    A server gives each command a number, and with it a dropped query that is created again gets a
-    new id.
+    A server numbers its commands, so a query that is dropped and created again gets a new id.
 
     >>> query_id_of("VIEWS", kind="TABLE")
     'CTAS_VIEWS_0'
@@ -42,9 +42,9 @@ def insert_id_of(
 ) -> str:
     """Return the id of INSERT INTO ... SELECT: what it writes, what it reads, and a number.
 
-    The number tells statements apart that write and read the same, in the order of the script.
-    ``WITH (QUERY_ID='...')`` gives a statement an id of its own. Where commands have numbers, as
-    in a server, the number of the command is enough.
+    The number distinguishes statements that write and read the same, in the order of the script.
+    ``WITH (QUERY_ID='...')`` sets the id of a statement. In a server, the number of the command is
+    enough.
     """
     if number is not None:
         return f"{_INSERT}_{number}"
@@ -56,7 +56,7 @@ def insert_id_of(
 
 
 def told_apart(query: PersistentQuery, queries: Mapping[str, PersistentQuery]) -> Topology:
-    """Return the topology of a query, marked if only its place tells it from others."""
+    """Return the topology of a query, marked if only its position distinguishes it from others."""
     statement, several = query.topology.graph.statement, is_one_of_several(query.plan, queries)
     if statement is None or statement.is_one_of_several == several:
         return query.topology
@@ -64,7 +64,7 @@ def told_apart(query: PersistentQuery, queries: Mapping[str, PersistentQuery]) -
 
 
 def is_one_of_several(plan: QueryPlan, queries: Mapping[str, PersistentQuery]) -> bool:
-    """Whether only the order of the script tells an INSERT INTO from another one."""
+    """Return whether only the order of the script distinguishes two INSERT INTO statements."""
     if not plan.is_insert or plan.is_named:
         return False
     prefix = _insert_prefix(plan)

@@ -1,4 +1,4 @@
-"""The names of key columns as they are in the bytes: equal keys must have equal bytes."""
+"""The names of key columns in the serialized keys: equal keys must have equal bytes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Names = tuple[str, ...]
 
 
 def rewritten(stage: Stage, key_format: FormatSpec, name: str) -> Stage:
-    """Return the stage with its key written anew, in another format."""
+    """Return the stage with its key serialized again, in another format."""
     step = RekeyStep(
         name=name,
         input=stage.step,
@@ -39,8 +39,8 @@ def with_equal_names(left: Stage, right: Stage, prefix: str) -> tuple[Stage, Sta
     """Return both sides of a join with keys of the same names.
 
     Most formats write the names of a key that has several columns, and the bytes of a key decide
-    its partition. A side that is written at the join anyway takes the names of the other. Otherwise
-    one side is written anew: a stream rather than a table.
+    its partition. If the join repartitions a side anyway, that side takes the names of the other.
+    Otherwise one side is repartitioned, preferably a stream.
     """
     if _is_free(right):
         key = _with_names(left.step.key, written_names(left.step) or _names(left.step.key))
@@ -64,7 +64,7 @@ def with_equal_names(left: Stage, right: Stage, prefix: str) -> tuple[Stage, Sta
 def written_names(step: Step) -> Names | None:
     """Return the names that the records of a step were written with.
 
-    None means that they are going to be written, with whatever names the next operator has.
+    None means that the next operator writes them, with its own names.
     """
     match step:
         case SourceStep():

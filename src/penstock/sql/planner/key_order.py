@@ -1,4 +1,4 @@
-"""ksqlDB's newer planner: SELECT alone says which columns are the key of a stream, and their order.
+"""ksqlDB's newer planner: SELECT decides the key columns of a stream and their order.
 
 It is off unless ``ksql.new.query.planner.enabled`` is true, as in ksqlDB.
 """

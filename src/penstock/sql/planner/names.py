@@ -1,4 +1,4 @@
-"""Names for columns that the user gave none: ``KSQL_COL_0``, a field's own name, ``L_ID``."""
+"""Names for columns that the user did not name: ``KSQL_COL_0``, a field's own name, ``L_ID``."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ _JOIN_KEY = "ROWKEY"
 
 
 class AliasGenerator:
-    """Gives names that differ from all taken ones and from each other.
+    """Generates names that differ from all taken names and from each other.
 
-    A name with a number at its end takes that number of its stem; one without takes number 0.
+    A taken name that ends with a number reserves that number for the rest of the name; any other
+    reserves 0.
     """
 
     def __init__(self, taken: Iterable[str]) -> None:
@@ -26,7 +27,7 @@ class AliasGenerator:
             self._taken.setdefault(stem, set()).add(number)
 
     def alias_for(self, expression: Expression) -> str:
-        """Name a struct's field after itself, and everything else ``KSQL_COL_n``."""
+        """Return the name of a struct's field, or ``KSQL_COL_n`` for any other expression."""
         if isinstance(expression, Dereference):
             return self._fresh(_split(expression.field)[0])
         return self._fresh(_GENERATED)
@@ -50,5 +51,5 @@ def _split(name: str) -> tuple[str, int]:
 
 
 def join_column(source: str, name: str) -> str:
-    """Name a column of a join whose plain name several sources have."""
+    """Return the name of a join's column if several sources have a column of that name."""
     return f"{source}_{name}"

@@ -46,7 +46,7 @@ def partitioned(
     if any(isinstance(expression, NullLiteral) for expression in expressions):
         return _without_key(stage, expressions)
     if expressions == stage.key_refs:
-        # It is the key already, and stays windowed if it is.
+        # The key does not change, so it stays windowed if it is.
         return replace(stage, computed=tuple(zip(expressions, stage.key_refs, strict=True)))
     return rekeyed(stage, expressions, environment, "PartitionBy", "PARTITION BY")
 

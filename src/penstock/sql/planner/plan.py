@@ -28,7 +28,8 @@ from penstock.sql.planner.steps import (
 class QueryPlan:
     """The last step, the columns of the result, and the sink of a persistent query.
 
-    ``columns`` has key columns, too, in the order a SELECT shows them; ``limit`` ends a push query.
+    ``columns`` has key columns, too, in the order of the SELECT; a push query ends after ``limit``
+    rows.
     ``replaces`` marks CREATE OR REPLACE, ``is_insert`` INSERT INTO, and ``is_named`` an id that
     the user chose.
     """
@@ -38,11 +39,11 @@ class QueryPlan:
     columns: tuple[SourceColumn, ...]
     sink: DataSource | None
     limit: int | None = None
-    #: How many rows a push query leaves out before the first one it gives.
+    #: How many rows a push query skips before the first one that it returns.
     offset: int = 0
-    #: What was in force when the query was made, and what ALTER SYSTEM has changed since.
+    #: The settings at the creation of the query, with later changes of ALTER SYSTEM.
     settings: tuple[tuple[str, str], ...] = ()
-    #: The settings that SET put in force for this query: ALTER SYSTEM does not change them.
+    #: The settings that SET changed for this query; ALTER SYSTEM does not override them.
     own_settings: frozenset[str] = frozenset()
     sql: str = ""
     replaces: bool = False
@@ -55,7 +56,7 @@ class QueryPlan:
 
 
 def inputs(step: Step) -> tuple[Step, ...]:
-    """Return the steps right before a step."""
+    """Return the direct inputs of a step."""
     if isinstance(step, JoinStep | ForeignKeyJoinStep):
         return step.left, step.right
     if isinstance(step, UnionStep):
@@ -64,7 +65,7 @@ def inputs(step: Step) -> tuple[Step, ...]:
 
 
 def steps_of(step: Step) -> Iterator[Step]:
-    """Return a step and everything before it, sources first."""
+    """Yield a step and all steps before it, sources first."""
     for before in inputs(step):
         yield from steps_of(before)
     yield step
@@ -82,14 +83,14 @@ def columns_used(step: Step) -> frozenset[ColumnRef]:
 
 
 def calls_of(step: Step) -> Iterator[FunctionCall]:
-    """Return the calls of functions in the expressions of a step and of those before it."""
+    """Yield the function calls in the expressions of a step and of all steps before it."""
     for each in steps_of(step):
         for expression in expressions_of(each):
             yield from (node for node in walk(expression) if isinstance(node, FunctionCall))
 
 
 def expressions_of(step: Step) -> tuple[Expression, ...]:
-    """Give the expressions of one step."""
+    """Return the expressions of one step."""
     match step:
         case FilterStep():
             return (step.condition,)

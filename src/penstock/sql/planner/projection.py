@@ -216,7 +216,8 @@ def _key_names(
         names[str(item.alias)] = index
     missing = [ref for i, ref in enumerate(stage.key_refs) if i not in names.values()]
     if missing:
-        # A misspelt name may be that of the key. Then this refuses it, with the right name.
+        # A misspelt name may be meant as the key. Then this check refuses it and suggests the right
+        # name.
         for item in items:
             _type(item.expression, stage, environment)
         raise _missing_key(stage, missing, analysis)
@@ -244,7 +245,7 @@ def _cast(
     stage: Stage,
     environment: Environment,
 ) -> Expression:
-    """Cast a number where INSERT INTO wants a wider one."""
+    """Cast a number if the target column of INSERT INTO has a wider type."""
     if wanted is None:
         return expression
     type_ = environment.type_of(expression, stage.columns)

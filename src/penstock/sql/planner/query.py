@@ -41,7 +41,7 @@ from penstock.sql.planner.table_functions import exploded
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What CREATE ... AS says of its query: whether it makes a table, how long its rows count."""
+    """Requirements of CREATE ... AS: whether the result is a table, and its time to live."""
 
     is_table: bool = False
     ttl_ms: int | None = None
@@ -77,7 +77,7 @@ class Planner:
         return self._plan(query_id, result, sink)
 
     def select(self, query: Query, query_id: str) -> QueryPlan:
-        """Plan SELECT ... EMIT CHANGES, whose rows go to whoever asked."""
+        """Plan SELECT ... EMIT CHANGES, whose rows go to the client."""
         _, result = self._planned(query, is_persistent=False)
         plan = self._plan(query_id, result, None)
         return replace(plan, limit=query.limit, offset=query.offset or 0)
@@ -125,7 +125,7 @@ class Planner:
     def _united(
         self, query: Query, is_persistent: bool, target: tuple[SourceColumn, ...], prefix: str
     ) -> tuple[Analysis, Projected]:
-        """Plan the queries of UNION ALL, again if a type of one is wider than that of another."""
+        """Plan the queries of UNION ALL; plan them again if their types have to be widened."""
         queries = (replace(query, union_all=()), *query.union_all)
 
         def plan_all(wanted: tuple[SourceColumn, ...]) -> list[tuple[Analysis, Projected]]:
@@ -145,7 +145,7 @@ class Planner:
         return planned[0][0], united([result for _, result in planned], queries, prefix)
 
     def _derived(self, query: Query, alias: str, *, prefix: str) -> Derived:
-        """Plan an inner query; its key must be in its SELECT, as that of a table of its own."""
+        """Plan an inner query; its SELECT must contain its key, as in CREATE ... AS."""
         analysis, result = self._planned(query, is_persistent=True, prefix=f"{prefix}{alias}-")
         refuse_clock(analysis.query.items, result.stage, "an inner query")
         source = derived_source(result, alias, analysis.first.value_format)

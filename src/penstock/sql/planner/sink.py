@@ -91,7 +91,7 @@ def _is_keyed_by_join(analysis: Analysis) -> bool:
 
 
 def _holding(key: FormatSpec, columns: tuple[SourceColumn, ...]) -> FormatSpec:
-    """Return JSON where the inherited format cannot hold the key that a join is on.
+    """Return JSON if the inherited format cannot hold the key of a join.
 
     GROUP BY and PARTITION BY are refused there, as in ksqlDB. A join on a STRUCT is the way to join
     on several columns, whatever the format of the sources' keys is.
@@ -125,7 +125,7 @@ def _wrap(
 def default_wrap(
     value: FormatSpec, columns: tuple[SourceColumn, ...], settings: Mapping[str, str]
 ) -> bool | None:
-    """Return what ``ksql.persistence.wrap.single.values`` says, where the format has a choice."""
+    """Return ``ksql.persistence.wrap.single.values`` if the format supports both ways."""
     setting = settings.get(WRAP_SINGLE_VALUES)
     found = format_named(value.name)
     if setting is None or len(columns) != 1:

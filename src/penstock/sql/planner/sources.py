@@ -12,7 +12,7 @@ from penstock.sql.planner.steps import SourceStep
 
 
 def source_stage(aliased: AliasedSource, name: str) -> Stage:
-    """Return the first stage of a query; ``name`` is what its store is called after."""
+    """Return the first stage of a query; its store is named after ``name``."""
     source, alias = aliased.changed or aliased.source, aliased.alias
     schema = source.schema
     named = [(c.name, c.type) for c in (*schema.value, *schema.headers)]

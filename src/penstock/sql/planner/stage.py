@@ -1,4 +1,4 @@
-"""What a pass hands to the next: the last step so far, and what names mean after it."""
+"""What a pass returns to the next one: the last step so far, and the meaning of names after it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from penstock.sql.planner.steps import Step
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What every pass can ask: functions, custom types and settings in force."""
+    """What every pass can use: functions, custom types and the settings in force."""
 
     functions: FunctionRegistry
     types: Mapping[str, SqlType]
     settings: Mapping[str, str]
-    #: How many partitions each topic has, as far as it is known.
+    #: The number of partitions of each topic, if it is known.
     partitions: Mapping[str, int] = field(default_factory=dict)
-    #: What the names of an inner query's steps begin with, so that no two are the same.
+    #: The prefix of the names of an inner query's steps, so that all names differ.
     prefix: str = ""
 
     def scope(self, columns: tuple[Column, ...]) -> Scope:
@@ -61,7 +61,7 @@ class Stage:
     # Columns of the key that no column of either side holds.
     synthetic_keys: tuple[str, ...] = ()
     is_foreign_key_join: bool = False
-    # The topic whose number of partitions counts for a join.
+    # A join compares the number of partitions of this topic.
     topic: str = ""
 
     @property

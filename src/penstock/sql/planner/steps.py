@@ -19,7 +19,7 @@ from penstock.sql.expressions import Column
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What all steps say of the records that leave them."""
+    """What all steps declare about their output records."""
 
     name: str
     columns: tuple[Column, ...]
@@ -61,11 +61,11 @@ class FilterStep(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RekeyStep(Step):
-    """Gives records a new key; the key's values that no column has are appended to the row.
+    """Changes the key of records; key values that no column has are appended to the row.
 
-    No expressions at all mean a null key. ``is_forced`` marks a key that stays the same but must
-    be written in another format. ``key_refs`` are the columns of the old key: expressions that use
-    no others have a value even for records without a row.
+    Without expressions, the key is null. ``is_forced`` marks a key that stays the same but must be
+    serialized in another format. ``key_refs`` are the columns of the old key: expressions over
+    these columns alone can be evaluated for records without a row, too.
     """
 
     input: Step
@@ -77,7 +77,7 @@ class RekeyStep(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplodeStep(Step):
-    """Gives a row for each row of its table functions, whose values are appended."""
+    """Emits a row for each row of its table functions, with their values appended."""
 
     input: Step
     calls: tuple[FunctionCall, ...]
@@ -85,7 +85,7 @@ class ExplodeStep(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinStep(Step):
-    """Joins on equal keys; ``key_columns`` are the places in the key that rows get as columns."""
+    """Joins on equal keys; ``key_columns`` are the positions in the key that are added to rows."""
 
     kind: JoinKind
     left: Step
@@ -96,7 +96,7 @@ class JoinStep(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignKeyJoinStep(Step):
-    """Joins each left row with the right row whose key expressions over the left give."""
+    """Joins each left row with the right row whose key is computed from the left row."""
 
     kind: JoinKind
     left: Step
@@ -117,7 +117,7 @@ class OverCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverStep(Step):
-    """Appends what calls say about a row and those before it; the key stays as it is.
+    """Appends the results of OVER calls to each row; the key stays as it is.
 
     ``key_refs`` are the columns that hold the key. With ``by_time`` a row that is older than the
     one before it is dropped.
@@ -133,7 +133,7 @@ class OverStep(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistinctStep(Step):
-    """Lets each row of a stream through once.
+    """Forwards each distinct row of a stream once.
 
     Without ``has_key`` only the columns decide, not the key. A row is remembered for ``ttl_ms``,
     or for ever.
@@ -191,7 +191,7 @@ def shape_of(
     columns: tuple[Column, ...] | None = None,
     key_format: FormatSpec | None = None,
 ) -> Shape:
-    """Return what a step hands on, with other columns or another key format if given."""
+    """Return the shape of a step, with other columns or another key format if given."""
     return Shape(
         columns=step.columns if columns is None else columns,
         key=step.key,

@@ -20,7 +20,7 @@ from penstock.sql.planner.steps import DerivedStep, RekeyStep, UnionStep, shape_
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A planned inner query, and what it is as a source: a stream or table without a topic."""
+    """A planned inner query, and its source: a stream or table without a topic."""
 
     result: Projected
     source: DataSource
@@ -31,7 +31,7 @@ PlanSubquery = Callable[[Query, str], Derived]
 
 
 def inlined(query: Query) -> Query:
-    """Put the queries that WITH names in the place of their names.
+    """Replace the names of WITH by their queries.
 
     before: WITH A AS (SELECT * FROM S) SELECT * FROM A
     after:  SELECT * FROM (SELECT * FROM S) A
@@ -64,7 +64,7 @@ def _replaced(query: Query, known: dict[str, Query], table: CommonTable | None =
 
 
 def derived_source(result: Projected, alias: str, value_format: FormatSpec) -> DataSource:
-    """Return the source that an inner query is to the outer one."""
+    """Return an inner query as a source of the outer one."""
     step = result.stage.step
     return DataSource(
         name=alias,
@@ -101,7 +101,7 @@ def derived_stage(derived: Derived, alias: str) -> Stage:
 
 
 def _with_equal_keys_together(stage: Stage) -> Stage:
-    """Send rows through a repartition topic where a clause needs equal keys in one place.
+    """Repartition rows if a clause needs equal keys in one partition.
 
     The topics of UNION ALL may have different numbers of partitions.
     """

@@ -1,4 +1,4 @@
-"""EXPLODE and its kin: one row in, several out."""
+"""EXPLODE and other table functions: one row in, several out."""
 
 from __future__ import annotations
 

@@ -14,11 +14,11 @@ from penstock.topology.upgrades.fingerprint import PlanFingerprint, Rule
 def check_upgrade(
     statement: CreateAsSelect, old: DataSource, old_plan: QueryPlan | None, new_plan: QueryPlan
 ) -> None:
-    """Refuse a change that the state or the output of the running query would not survive.
+    """Refuse a change that does not fit the state or the output of the running query.
 
     Filters may come, go and change, and columns may be added at the end; sources, keys, joins,
     windows and aggregates stay. So does a filter over a table in front of a join or an aggregate:
-    these take old rows back, and could not tell which of them the old filter had let in.
+    these remove old rows, and could not know which of them had passed the old filter.
     """
     new = new_plan.sink
     assert new is not None
@@ -32,7 +32,7 @@ def check_upgrade(
 def check_redefinition(
     statement: CreateSource, old: DataSource, new: DataSource, *, is_made_by_query: bool
 ) -> None:
-    """Refuse a new definition that the queries over the old one could not read on with.
+    """Refuse a new definition with which queries over the old one could not continue.
 
     Columns may be added at the end; everything else stays.
     """
@@ -77,7 +77,7 @@ def _shown(source: DataSource) -> str:
 
 
 def _state_change(old: QueryPlan, new: QueryPlan) -> str | None:
-    """What the state would not survive, by the rules that hold for a script that was stopped."""
+    """Return why the state does not fit, by the same rules as for a restarted script."""
     before, after = (PlanFingerprint(statement_of(plan).sections) for plan in (old, new))
     changes = [c for c in changes_between(before, after) if c.rule is Rule.FIXED]
     return "; ".join(map(_told, changes)) or None

@@ -1,4 +1,4 @@
-"""WINDOW: the windows of an aggregation and of the keys it gives."""
+"""WINDOW: the windows of an aggregation and of its result keys."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def window_of(query: Query, stage: Stage) -> WindowSpec:
 
 
 def _check_retention(window: Window, *, is_final: bool) -> None:
-    """Refuse to keep windows for less time than records of them may come."""
+    """Refuse a RETENTION that is shorter than the window plus its grace period."""
     if window.retention is None:
         return
     needed_ms = least_retention_ms(dsl_windows(window, is_final=is_final))
@@ -69,8 +69,8 @@ def _positive(size_ms: int, window: Window) -> int:
 def dsl_windows(window: Window, *, is_final: bool) -> TimeWindows | SessionWindows:
     """Return the windows of the DSL.
 
-    Without a grace period records may be a day late in all; with EMIT FINAL they may not be late,
-    for nobody wants to wait a day for a result that did not ask for it.
+    Without a GRACE PERIOD, the length of a window and its grace period are a day in all. With EMIT
+    FINAL the grace period is 0 by default, so that results do not wait for a day.
     """
     match window:
         case SessionWindow(gap):

@@ -1,4 +1,4 @@
-"""Names of SELECT in GROUP BY and HAVING."""
+"""Aliases of SELECT in GROUP BY and HAVING."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ IsColumn = Callable[[str], bool]
 
 
 def with_aliases_meant(query: Query, is_column: IsColumn) -> Query:
-    """Replace names that SELECT gives by the expressions they stand for.
+    """Replace aliases of SELECT by their expressions.
 
     before: SELECT UCASE(PAGE) AS P, COUNT(*) AS N FROM S GROUP BY P HAVING N > 1
     after:  SELECT UCASE(PAGE) AS P, COUNT(*) AS N FROM S GROUP BY UCASE(PAGE) HAVING COUNT(*) > 1
@@ -43,7 +43,7 @@ def _replaced(
 ) -> Expression:
     def change(node: Node) -> Node | None:
         if isinstance(node, Lambda) and set(node.parameters) & set(aliases):
-            # Its parameters hide the names of SELECT.
+            # The parameters of a lambda hide the aliases of SELECT.
             return node
         if isinstance(node, ColumnRef) and node.source is None:
             meant = aliases.get(node.name)

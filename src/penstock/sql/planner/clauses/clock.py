@@ -1,4 +1,4 @@
-"""Where the clock cannot be asked: a table must be able to take a row back."""
+"""Where CURRENT_TIMESTAMP is refused: a table must be able to remove an old row."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from penstock.sql.planner.stage import Stage
 def refuse_clock(nodes: Iterable[Node], stage: Stage, clause: str) -> None:
     """Refuse CURRENT_TIMESTAMP where a table's old row is computed again.
 
-    When a row of a table changes, the old row goes through the clause once more to be taken back.
-    The clock has moved on by then, so that another row would be taken back.
+    When a row of a table changes, the clause processes the old row again to remove it. The clock
+    has advanced by then, so that another row would be removed.
     """
     if not stage.step.is_table:
         return

@@ -67,7 +67,7 @@ def _of_groups(query: Query, items: list[Expression]) -> Query:
 def distinct_rows(
     result: Projected, query: Query, *, has_key: bool, ttl_ms: int | None, prefix: str
 ) -> Projected:
-    """Add the step that lets each row of a stream through once."""
+    """Add the step that forwards each distinct row of a stream once."""
     if not query.is_distinct:
         return result
     step = result.stage.step

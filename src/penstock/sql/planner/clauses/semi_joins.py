@@ -1,4 +1,4 @@
-"""IN (SELECT ...) and EXISTS: rows that have a partner in a table, or have none."""
+"""IN (SELECT ...) and EXISTS: keep rows with a partner in a table, or without one."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def semi_joined(
     plan: PlanSubquery,
     find: FindSource,
 ) -> tuple[Stage, Expression | None]:
-    """Join with the queries of IN and EXISTS; WHERE then asks whether there was a partner.
+    """Join with the queries of IN and EXISTS; WHERE then checks whether there was a partner.
 
     before: FROM S WHERE S.X IN (SELECT V FROM T)
     after:  FROM S LEFT JOIN (SELECT DISTINCT V AS KEY_0, TRUE AS FOUND FROM T) Q ON S.X = Q.KEY_0
@@ -83,7 +83,7 @@ def semi_joined(
 
 
 def _conditions(where: Expression | None) -> list[InQuery | Exists]:
-    """Return the conditions that stand where FALSE and unknown are the same."""
+    """Return the conditions for which FALSE and NULL have the same effect."""
     match where:
         case And() | Or():
             return [found for part in chain(where) for found in _conditions(part)]
@@ -179,7 +179,7 @@ def _parts(where: Expression | None) -> list[Expression]:
 
 @dataclass(frozen=True, slots=True)
 class _InnerScope:
-    """Tells columns of the inner query from those of the outer one; the inner ones come first."""
+    """Distinguishes columns of the inner query from those of the outer one; inner ones win."""
 
     alias: str
     names: frozenset[str]
@@ -230,7 +230,7 @@ class _InnerScope:
 
 
 def _check_nulls(partner: _Partner, node: Node) -> None:
-    """Refuse NOT IN where the list may have a NULL: then it would never be true."""
+    """Refuse NOT IN if the list may contain a NULL: then it would never be true."""
     _, value = partner.pairs[0]
     key = partner.source.schema.key
     is_key_column = isinstance(value, ColumnRef) and [c.name for c in key] == [value.name]

@@ -14,9 +14,10 @@ from penstock.sql.planner.steps import UnionStep, shape_of
 
 
 def common_columns(results: Sequence[Projected], queries: Sequence[Query]) -> list[SourceColumn]:
-    """Return the columns that all queries can be given, with the names of the first one.
+    """Return the common columns of all queries, with the names of the first one.
 
-    Columns meet by their place in SELECT. A number takes the widest type that any query has there.
+    Columns are matched by their position in SELECT. A number takes the widest type that any query
+    has there.
     """
     columns = list(results[0].selected)
     for result, query in zip(results[1:], queries[1:], strict=True):
@@ -80,6 +81,6 @@ def united(results: Sequence[Projected], queries: Sequence[Query], prefix: str) 
         inputs=tuple(result.stage.step for result in results),
         **shape_of(first),
     )
-    # Topics of several sources: nobody knows how many partitions their rows come from.
+    # The rows come from several topics, so their number of partitions is unknown.
     stage = replace(results[0].stage, step=step, topic="")
     return replace(results[0], stage=stage)

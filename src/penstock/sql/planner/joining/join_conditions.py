@@ -1,4 +1,4 @@
-"""ON with several conditions: some equalities join, the others are about the joined rows."""
+"""ON with several conditions: some equalities are the join key, the rest applies to joined rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from penstock.sql.syntax.format_expression import format_expression
 
 @dataclass(frozen=True, slots=True)
 class _Equality:
-    """One of the conditions of ON, as what it says of either side."""
+    """One equality of ON, with its expression for each side."""
 
     place: int
     left: Expression
@@ -37,12 +37,13 @@ class _Equality:
 
 
 def split_condition(node: Join, left: Stage, right: Stage) -> tuple[Sides, Expression | None]:
-    """Return the sides with the equalities that join, and what is left of the condition.
+    """Return the sides with the equalities of the join key, and the rest of the condition.
 
     before: A JOIN B ON A.V > B.V AND A.X = B.X AND A.Y = B.Y, where B has the key (X, Y)
     after:  A JOIN B ON (A.X, A.Y) = (B.X, B.Y), with A.V > B.V for the joined rows
 
-    The key of the right side is best: nothing has to be repartitioned, and tables have no other.
+    The key of the right side is preferred: it needs no repartitioning, and a table can be joined
+    only by its key.
     """
     if not isinstance(node.on, And):
         left_on, right_on = pair_of(node.on, left, right)
@@ -55,7 +56,7 @@ def split_condition(node: Join, left: Stage, right: Stage) -> tuple[Sides, Expre
     ]
     chosen = _chosen(node, equalities, left, right)
     if not chosen:
-        # The error says what is wrong with the first condition.
+        # The error is about the first condition.
         pair_of(parts[0], left, right)
     used = {each.place for each in chosen}
     others = [part for place, part in enumerate(parts) if place not in used]
@@ -71,7 +72,7 @@ def _chosen(node: Join, equalities: list[_Equality], left: Stage, right: Stage) 
     by_left = _of_key([(each, each.left) for each in equalities], left, left)
     are_streams = not left.step.is_table and not right.step.is_table
     if are_streams and node.kind != "INNER":
-        # Every condition decides who is a partner, so all of them must be in the key.
+        # Every condition decides which rows match, so all of them must be in the key.
         whole = [found for found in (by_right, by_left) if len(found) == len(equalities)]
         return whole[0] if whole else equalities
     if len(right.key_refs) > 1 and by_right:
@@ -106,7 +107,7 @@ def _best(equalities: list[_Equality], left: Stage, right: Stage) -> _Equality:
 
 
 def without_nulls(sides: Sides, environment: Environment) -> Sides:
-    """Leave out rows of one side whose key has a NULL in it: NULL is equal to nothing.
+    """Filter out rows of one side whose key contains a NULL: NULL is equal to nothing.
 
     A key of one column that is NULL has no bytes, and operators know it. One of several has bytes,
     which would be equal to others. The side that is left out of the result without a partner is

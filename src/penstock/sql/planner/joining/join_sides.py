@@ -1,4 +1,4 @@
-"""The two sides of a join, and which of them can be joined. The join itself: ``joining.joins``."""
+"""The two sides of a join, and checks of them. The join itself: ``joining.joins``."""
 
 from __future__ import annotations
 

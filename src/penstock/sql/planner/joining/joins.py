@@ -1,4 +1,4 @@
-"""Joins: what the key of the result is, and who must be repartitioned."""
+"""Joins: the key of the result, and which side must be repartitioned."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _foreign_key_join(sides: Sides, environment: Environment, prefix: str) -> St
         raise sides.refuse("join-windows", "a foreign key cannot point at a windowed table")
     has_fields = len(right.step.key) > 1 or isinstance(right.step.key[0].type, StructType)
     if has_fields and _has_schema_id(right.step.key_format):
-        # The schema that others wrote these keys with need not be the one written here.
+        # Other producers may have written these keys with another schema.
         right = rewritten(right, left.step.key_format, f"{prefix}RightSourceKeyed")
     step = ForeignKeyJoinStep(
         name=f"{prefix}Join",
@@ -152,7 +152,7 @@ def _equal_key_join(
 
 @dataclass(frozen=True, slots=True)
 class _JoinKey:
-    """The key of a join: how it is called, and its columns that neither side has."""
+    """The key of a join: its names, and its columns that neither side has."""
 
     refs: tuple[ColumnRef, ...]
     columns: tuple[SourceColumn, ...]
@@ -204,9 +204,9 @@ def _key_format(left: Stage, right: Stage, environment: Environment) -> FormatSp
 
 
 def _in_format(stage: Stage, key_format: FormatSpec, name: str) -> Stage:
-    """Write the keys of a side anew where their bytes may differ from the other side's.
+    """Serialize the keys of a side again if their bytes may differ from the other side's.
 
-    Keys with a schema id always may: the id depends on who wrote them.
+    Keys with a schema id may always differ: the id depends on the producer.
     """
     if _is_rekeyed(stage):
         return replace(stage, step=replace(stage.step, key_format=key_format))
@@ -229,7 +229,7 @@ def _has_schema_id(spec: FormatSpec) -> bool:
 def _equivalent(sides: Sides) -> tuple[frozenset[Expression], ...]:
     """Return, for each column of the key, all expressions that equal it.
 
-    After a FULL JOIN either side may be missing, so that nothing does.
+    After a FULL JOIN either side may be missing, so no expression equals it.
     """
     found: list[frozenset[Expression]] = []
     for pair in zip(sides.left_on, sides.right_on, strict=True):
