@@ -154,7 +154,7 @@ def _from_json(text: str, serde: Serde[Any]) -> Any:
         return json.loads(text)
     except ValueError:
         raise _bad_table(
-            f"{type(serde).__name__} takes no text, and {text!r} is no JSON",
+            f"{type(serde).__name__} takes no text, and {text!r} is not JSON",
             "write numbers, true, false, or JSON objects where the topic has no text",
         ) from None
 

@@ -118,7 +118,7 @@ def _lambda(
         wanted = substitute(pattern.result, bound)
         raise SqlTypeError(
             "wrong-lambda-type",
-            f"the lambda gives {body.type}, {wanted} is wanted: {format_expression(node.body)}",
+            f"the lambda returns {body.type}, {wanted} is wanted: {format_expression(node.body)}",
             fix=f"CAST its result to {wanted}",
             span=node.span,
         )

@@ -210,7 +210,7 @@ def transform_map(mapping: dict[Any, Any], key: Any, value: Any) -> dict[Any, An
     for k, v in mapping.items():
         new = key(k, v)
         if new in changed:
-            raise FunctionError("duplicate-key", f"the lambda gives the key {new!r} twice")
+            raise FunctionError("duplicate-key", f"the lambda returns the key {new!r} twice")
         changed[new] = value(k, v)
     return changed
 

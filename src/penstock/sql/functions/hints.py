@@ -135,7 +135,7 @@ def parameters_of(
             raise AnalysisError(
                 "keyword-parameter",
                 f"{_shown(function)}: parameter {each.name!r} can only be given by name,"
-                " and SQL gives arguments by place",
+                " and SQL passes arguments by position",
                 fix="make it a positional parameter, or give it a default",
                 at=site_of(function),
             )

@@ -173,7 +173,7 @@ def udtf(
     """Make a Python function a table function: a row for each element that it returns or yields.
 
     With ``signature`` or ``returns`` the result is the type of one element. A NULL for a parameter
-    whose hint is not ``Optional`` gives no rows.
+    whose hint is not ``Optional`` results in no rows.
 
     Args:
         description: what DESCRIBE FUNCTION shows; the docstring's first line otherwise.
@@ -232,8 +232,8 @@ def udaf(
 
     The class has ``initialize()``, ``aggregate(state, *values)`` and ``merge(a, b)``. It may have
     ``map(state)``, which makes the result, and ``undo(state, *values)``, which takes a row of a
-    table back. Hints of ``aggregate`` give the parameters, the hint of ``initialize`` gives the
-    state, the hint of ``map`` gives the result. Parameters of ``__init__`` are literals that
+    table back. The hints of ``aggregate`` declare the parameters, that of ``initialize`` the
+    state, and that of ``map`` the result. Parameters of ``__init__`` are literals that
     follow the values in a call. A NULL for a parameter of ``aggregate`` that is hinted, and not
     ``Optional``, leaves the state as it is.
 

@@ -31,7 +31,7 @@ def check_insertion(statement: InsertInto, sink: DataSource, result: Projected) 
     if result.stage.step.is_table:
         raise AnalysisError(
             "wrong-kind",
-            f"the query gives a table, but {sink.name} is a stream",
+            f"the query returns a table, but {sink.name} is a stream",
             fix="insert rows of a stream",
             span=statement.span,
         )

@@ -114,7 +114,7 @@ def key_type(
     if any(isinstance(part, MapType) for part in parts(type_)):
         raise SqlTypeError(
             "map-in-key",
-            f"{clause} {format_expression(expression)} gives a key of type {type_}:"
+            f"{clause} {format_expression(expression)} is a key of type {type_}:"
             " maps have no fixed order, so equal keys could have different bytes",
             fix="use single values of the map",
             span=expression.span,

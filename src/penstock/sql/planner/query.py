@@ -172,7 +172,7 @@ class Planner:
         made = "TABLE" if is_table else "STREAM"
         raise AnalysisError(
             "wrong-kind",
-            f"the query gives a {made}, not a {statement.kind}",
+            f"the query returns a {made}, not a {statement.kind}",
             fix=f"write CREATE {made} {statement.name} AS ...",
             span=statement.span,
         )

@@ -1,7 +1,7 @@
-"""How the rows of a table are found for a pull query: by key, by a range of keys, or by a scan.
+"""How a pull query finds the rows of a table: by key, by a range of keys, or by a scan.
 
-``access_of`` reads the conditions of WHERE. What decides nothing about keys stays a condition that
-every row found has to pass.
+``access_of`` reads the conditions of WHERE. Conditions that do not restrict keys are checked for
+every row that is found.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from penstock.sql.expressions.compiler import compile_node
 from penstock.sql.functions.declare import BUILT_IN
 from penstock.sql.planner.steps import SourceStep
 
-#: Functions whose value is another one at the next call.
+#: Functions that return another value at each call.
 _CHANGING = frozenset(
     ("CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "RANDOM", "UNIX_DATE", "UNIX_TIMESTAMP",
      "UUID")
 )  # fmt: skip
-#: More keys than this are looked for in a scan.
+#: If there are more keys than this, a scan is used.
 _MOST_KEYS = 1_000
 _FLIPPED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 #: A value that no key can have, such as 1.5 where keys are whole numbers.
@@ -58,7 +58,7 @@ NO_KEY = object()
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """An expression without columns: its value as a key, and where it stands in the statement."""
+    """An expression without columns: its value as a key, and its span."""
 
     value: Any
     expression: Expression
@@ -66,7 +66,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class KeyLookup:
-    """Some keys: each has one constant for every column of the key."""
+    """A lookup of keys, each with one constant for every column of the key."""
 
     keys: tuple[tuple[Constant, ...], ...]
 
@@ -86,7 +86,7 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A bound of a column: ``>=`` or ``<=``, and so on, with a constant behind it."""
+    """A bound of a column: an operator such as ``>=``, and a constant."""
 
     operator: str
     constant: Constant
@@ -109,9 +109,9 @@ def start_range(bounds: Iterable[tuple[str, int]]) -> tuple[int | None, int | No
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The way to the rows, the conditions that are left to check, and bounds of WINDOWSTART.
+    """How to find the rows, the conditions to check for each, and bounds of WINDOWSTART.
 
-    The conditions of the bounds are left to check, too: not every way can use them.
+    The conditions of the bounds are also checked, because not every kind of access uses the bounds.
     """
 
     way: KeyLookup | KeyRange | Scan
@@ -120,7 +120,7 @@ class Access:
 
     @property
     def kind(self) -> str:
-        """Return the kind as EXPLAIN and the metrics name it."""
+        """Return the kind of access by its name in EXPLAIN and in metrics."""
         return _KINDS[type(self.way)]
 
 
@@ -130,7 +130,7 @@ GENERAL = "GENERAL: reads all rows of every source and runs the topology below o
 
 
 def described(access: Access, source: DataSource) -> str:
-    """Return the way to the rows of a table in words, for EXPLAIN."""
+    """Return a sentence for EXPLAIN that says how the rows of a table are found."""
     match access.way:
         case KeyLookup(keys):
             what = f"looks up {len(keys)} key{'s' if len(keys) > 1 else ''} of {source.name}"
@@ -159,7 +159,7 @@ Evaluate = Callable[[Expression], tuple[SqlType | None, Any] | None]
 
 
 def access_of(step: SourceStep, conditions: Sequence[Expression], scope: Scope) -> Access:
-    """Choose the way to the rows of a table for the conditions of a query, which all must hold.
+    """Choose how to find the rows of a table for which all conditions of a query hold.
 
     ``scope`` has functions and types; its columns are not used.
     """
@@ -185,7 +185,7 @@ def _evaluator(scope: Scope) -> Evaluate:
         compiled = compile_node(expression, alone)
         try:
             return compiled.type, compiled.evaluate(())
-        # A function that fails gives NULL for every row; the condition says so.
+        # A function that fails is NULL for every row; the condition then decides.
         except Exception:  # noqa: BLE001
             return None
 
@@ -193,7 +193,7 @@ def _evaluator(scope: Scope) -> Evaluate:
 
 
 def _is_constant(node: Node) -> bool:
-    """Whether a part of an expression has the same value each time, as far as is known."""
+    """Return whether a part of an expression is known to have the same value each time."""
     if isinstance(node, FunctionCall):
         return node.name in BUILT_IN.scalars and node.name not in _CHANGING
     return not isinstance(node, ColumnRef)
@@ -229,7 +229,7 @@ class _Finder:
         return Access(KeyLookup(tuple(keys)), tuple(rest))
 
     def _equal(self, part: Expression) -> tuple[str, tuple[Constant, ...] | None]:
-        """Return a column of the key and the values that a condition allows for it."""
+        """Return a key column and the values that a condition allows for it."""
         match part:
             case Comparison("=", left, right):
                 pairs = ((left, right), (right, left))
@@ -302,7 +302,7 @@ class _Finder:
         return Access(KeyRange(low, high), tuple(self._parts))
 
     def _bounds(self, part: Expression, name: str, type_: SqlType) -> list[Bound]:
-        """Return what a condition says about the order of a column and constants."""
+        """Return the bounds that a condition sets for a column."""
         match part:
             case Comparison(operator, ColumnRef(name=found), right) if found == name:
                 return self._bound(operator, right, type_)
@@ -332,7 +332,7 @@ class _Finder:
 
 
 def _distinct(values: Sequence[Constant]) -> tuple[Constant, ...]:
-    """Leave out what is asked for twice; the row is there once."""
+    """Remove duplicate keys, so that each row is returned once."""
     found: dict[str, Constant] = {}
     for value in values:
         found.setdefault(repr(value.value), value)
@@ -340,9 +340,9 @@ def _distinct(values: Sequence[Constant]) -> tuple[Constant, ...]:
 
 
 def key_value(type_: SqlType | None, value: Any, key_type: SqlType) -> Any:
-    """Return a value as one of a key column's type.
+    """Convert a value to the type of a key column.
 
-    ``NO_KEY`` means that no key equals it, None that only a comparison can tell.
+    ``NO_KEY`` means that no key equals the value; None means that only a comparison can decide.
 
     >>> key_value(INTEGER, 7, DOUBLE), key_value(DOUBLE, 1.5, INTEGER) is NO_KEY
     (7.0, True)

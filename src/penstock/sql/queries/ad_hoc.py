@@ -35,9 +35,9 @@ def ad_hoc(sql: str, sources: Mapping[str, object], rows_of: RowsOf) -> pa.Table
     """
     duckdb = _duckdb()
     with duckdb.connect() as connection:
-        # Otherwise a misspelled table could be any variable of the calling program.
+        # Otherwise DuckDB could read a variable of the calling program for a misspelled table.
         connection.execute("SET python_enable_replacements = false")
-        # Times of SQL are those of UTC, wherever the program runs.
+        # Times in SQL are in UTC, whatever the time zone of the program is.
         connection.execute("SET TimeZone = 'UTC'")
         try:
             for name in named_in(sql, sources):
@@ -48,9 +48,10 @@ def ad_hoc(sql: str, sources: Mapping[str, object], rows_of: RowsOf) -> pa.Table
 
 
 def named_in(sql: str, sources: Iterable[str]) -> list[str]:
-    """Return the sources whose names stand in a query, in whatever case.
+    """Return the sources whose names occur in a query; case is ignored.
 
-    A column or a text may have the name of a source. Then the source is read for nothing.
+    A column or a text may have the name of a source. Then the source is read although it is not
+    needed.
     """
     return [
         name

@@ -23,7 +23,7 @@ _BROKERS_CHOICE = -1
 
 
 class ClusterLog:
-    """Says which queries write a processing log, and writes about those that fail as a whole.
+    """Decides which queries write a processing log, and writes entries about queries that fail.
 
     Entries about records are written by the tasks, in the transaction of their output. A query that
     fails has no transaction left, so its entry is written here.
@@ -64,7 +64,7 @@ class ClusterLog:
             self._producer.produce(spec.topic, value=entry, timestamp=now)
             self._producer.poll(0)
         except (KafkaException, BufferError) as failure:
-            # The query has failed, and that must not be hidden behind this.
+            # An error here must not hide the failure of the query.
             _log.warning("no entry in the processing log %s: %s", spec.topic, failure)
 
 

@@ -1,4 +1,4 @@
-"""What a runtime has to do so that the queries it runs are those of the catalog."""
+"""The difference between the running queries of a runtime and those of the catalog."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.sql.planner.plan import QueryPlan
 
 @dataclass(frozen=True, slots=True)
 class Todo:
-    """Queries to stop, then those whose state to delete, then those to start.
+    """Queries to stop, then queries whose state to delete, then queries to start.
 
     A query that CREATE OR REPLACE changed is stopped and started: its state stays.
     """

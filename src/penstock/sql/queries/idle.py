@@ -12,17 +12,17 @@ _PAUSE_S = 0.05
 
 
 class Running(Protocol):
-    """What the wait asks an application."""
+    """The methods of an application that the wait uses."""
 
     def run_until_idle(self, timeout: str) -> bool:
-        """Process what is there; false if the time was not enough."""
+        """Process all present records; return False if the time was not enough."""
 
     def lag(self) -> Mapping[Place, int]:
         """Return how many records of each source partition wait."""
 
 
 class Offsets(Protocol):
-    """What the wait asks the cluster."""
+    """The methods of the cluster that the wait uses."""
 
     def end_offsets(
         self, partitions: Collection[Place], *, committed: bool = False
@@ -36,7 +36,7 @@ def wait_until_idle(
     written: Collection[Place],
     timeout_s: float,
 ) -> bool:
-    """Wait until no application has input left; false if the time was not enough.
+    """Wait until no application has input left; return False if the time was not enough.
 
     What one query writes is the input of another, so all must be idle twice in a row. A commit
     returns before the broker has marked its records as committed: until then neither the next

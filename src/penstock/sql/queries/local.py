@@ -24,10 +24,10 @@ QUERY_CONFIG: dict[str, object] = {
 
 
 class LocalQuery:
-    """One query's topology, fed record by record; what it writes is handed back each time.
+    """Runs one query's topology record by record, and returns its output records.
 
-    ``over_columns`` runs each record as a batch over columns, where that gives the same. With
-    ``log``, entries of the processing log are written beside the query's own records.
+    ``over_columns`` runs each record as a batch over columns if the result is provably the same.
+    With ``log``, entries of the processing log are written beside the query's own records.
     """
 
     def __init__(
@@ -59,12 +59,12 @@ class LocalQuery:
         timestamp: int,
         headers: Headers = (),
     ) -> list[ProducedRecord]:
-        """Take one record through; return what left for topics of users, in order."""
+        """Process one record; return the records written to users' topics, in order."""
         self._application.pipe(topic, key, value, timestamp, headers)
         return self.take()
 
     def take(self) -> list[ProducedRecord]:
-        """Return what was written since the last call, internal topics aside."""
+        """Return the records written since the last call, without internal topics."""
         produced = self._application.produced
         new = produced[self._seen :]
         self._seen = len(produced)
@@ -72,7 +72,7 @@ class LocalQuery:
 
     @property
     def batches(self) -> list[BatchReport]:
-        """How each batch over columns ran; none if records go one by one."""
+        """How each batch ran over columns; empty if records are processed one by one."""
         return self._application.batches
 
     @property
@@ -89,7 +89,7 @@ def _topics(topology: Topology) -> frozenset[str]:
 
 
 class Subscription:
-    """A push query beside the others; ``rows`` are all it gave so far, up to its LIMIT."""
+    """A running push query; ``rows`` are its rows so far, up to its LIMIT."""
 
     def __init__(self, queries: LocalQueries, query: PushQuery, local: LocalQuery) -> None:
         self._queries = queries
@@ -110,7 +110,7 @@ class Subscription:
 
 
 class LocalQueries:
-    """All queries of an engine, chained: what one writes, the others that read it get at once."""
+    """All queries of an engine: the output of a query goes at once to the queries that read it."""
 
     def __init__(
         self, queries: Iterable[LocalQuery], *, log: ProcessingLogSettings | None = None
@@ -119,7 +119,7 @@ class LocalQueries:
         self._log = log
         #: Everything that queries wrote, in order.
         self.produced: list[ProducedRecord] = []
-        #: All records of all topics, those that came from outside included.
+        #: All records of all topics, including input from outside.
         self._written: list[ProducedRecord] = []
         self.is_closed = False
 
@@ -131,7 +131,7 @@ class LocalQueries:
         timestamp: int = 0,
         headers: Headers = (),
     ) -> None:
-        """Take a record through every query that reads its topic, directly or indirectly."""
+        """Process a record with every query that reads its topic, directly or indirectly."""
         self._written.append(ProducedRecord(topic, key, value, timestamp, headers, 0))
         for query in self.queries:
             if topic in query.topics:
@@ -140,7 +140,7 @@ class LocalQueries:
                     self.pipe(*record[:5])
 
     def insert(self, record: OutgoingRecord) -> None:
-        """Take a row of INSERT VALUES through the queries; without a time it is at 0."""
+        """Process a row of INSERT VALUES; without a time, it has the time 0."""
         self.pipe(record.topic, record.key, record.value, record.timestamp or 0, record.headers)
 
     def records(self, topic: str) -> list[ProducedRecord]:
@@ -148,7 +148,7 @@ class LocalQueries:
         return [record for record in self._written if record.topic == topic]
 
     def forget(self, topic: str) -> None:
-        """Forget the records of a topic that was deleted; queries keep what they made of them."""
+        """Delete the records of a topic; the state of queries does not change."""
         self._written = [record for record in self._written if record.topic != topic]
 
     def subscribe(self, query: PushQuery) -> Subscription:

@@ -1,6 +1,6 @@
-"""A cluster in memory: topics, offsets and state that stay when queries end. On Spark: Kafka.
+"""A cluster in memory, in place of Kafka: topics, offsets and state outlive the queries.
 
-Scripts are changed, stopped and started over it as they are over Kafka, by the same rules.
+Scripts can be changed, stopped and started by the same rules as with Kafka.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class LocalCluster:
-    """Every record that was written, and what each application keeps, by application id."""
+    """All records, and the state of each application by application id."""
 
     def __init__(self) -> None:
         self.records: list[ProducedRecord] = []
@@ -56,7 +56,7 @@ class ClusterQueries:
         self._plans: dict[str, QueryPlan] = {}
 
     def sync(self) -> None:
-        """Make the running queries those of the catalog.
+        """Start and stop queries so that those of the catalog run.
 
         Raises:
             TopologyError: ``plan-changed``, if the state of a query belongs to another plan.
@@ -68,7 +68,7 @@ class ClusterQueries:
         for query_id in work.forget:
             self._cluster.applications.pop(self._engine.application_id(query_id), None)
         catalog.ended.clear()
-        # All of them are checked first, so that a refused one keeps the others from starting.
+        # All queries are checked first: if one is refused, none is started.
         found = [self._settled(query_id) for query_id in work.start]
         for query_id, topology, settled in found:
             self._start(query_id, topology, settled)
@@ -106,7 +106,7 @@ class ClusterQueries:
             pass
 
     def _catch_up(self, query: LocalQuery) -> bool:
-        """Let one query read what it has not seen; false if there was nothing."""
+        """Let one query process its unread records; return False if there were none."""
         records = self._cluster.records
         kept = self._cluster.applications[self._engine.application_id(query.id)]
         new, kept.position = records[kept.position :], len(records)
@@ -116,7 +116,7 @@ class ClusterQueries:
         return bool(new)
 
     def close(self) -> None:
-        """End all queries; the next run goes on where they were."""
+        """End all queries; the next run continues where they stopped."""
         for query_id in list(self._running):
             self._stop(query_id)
 

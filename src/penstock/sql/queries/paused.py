@@ -1,4 +1,4 @@
-"""Which queries are paused, kept in Kafka: PAUSE and RESUME outlive the process that ran them."""
+"""Keeps the ids of paused queries in Kafka, so that PAUSE outlives the process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def paused_topic(service_id: str) -> str:
 
 
 class PausedQueries:
-    """The paused queries of one service, as the topic has them. A key is the id of a query.
+    """The paused queries of one service, in a topic whose keys are ids of queries.
 
     One topic serves all queries: a query that has never run has no batch log to keep this in, and
     pausing it before its first start must work as well.
@@ -50,7 +50,7 @@ class PausedQueries:
         return set(self._kept)
 
     def keep(self, paused: set[str]) -> None:
-        """Write what has changed since the last call."""
+        """Write the changes since the last call."""
         changes = paused ^ self._kept
         if not changes:
             return

@@ -1,7 +1,7 @@
-"""Pull queries: ``SELECT`` without EMIT, answered from what is there and then over.
+"""Pull queries: ``SELECT`` without EMIT, answered once from the present rows.
 
-A pull query is the push query of the same text, run in this process over the rows that tables have
-at the moment, and sorted in the end.
+A pull query is the push query of the same text, run in this process over the present rows of
+tables, whose result is then sorted.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from penstock.topology.topology import Topology
 
 _ORDER = "KSQL_ORDER_"
 
-#: Gives all records of a topic, oldest first.
+#: Returns all records of a topic, oldest first.
 ReadTopic = Callable[[str], Iterable[ProducedRecord]]
 
 
 def as_push_query(query: Query) -> Query:
-    """Return the query whose rows are those of the pull query, with what it sorts by behind them.
+    """Return the push query with the rows of the pull query, followed by its sort keys.
 
     before: SELECT A FROM T ORDER BY B DESC LIMIT 3
     after:  SELECT A, B AS KSQL_ORDER_0 FROM T EMIT CHANGES
@@ -86,7 +86,7 @@ def _check_union(query: Query) -> None:
 
 
 def _meant(expression: Expression, aliases: dict[str | None, Expression]) -> Expression:
-    """A name in ORDER BY means the column of the SELECT before that of the source."""
+    """Replace a name in ORDER BY by the expression of that name in SELECT, if there is one."""
     if isinstance(expression, ColumnRef) and expression.source is None:
         return aliases.get(expression.name, expression)
     return expression
@@ -95,11 +95,11 @@ def _meant(expression: Expression, aliases: dict[str | None, Expression]) -> Exp
 def pulled_catalog(query: Query, catalog: Catalog) -> Catalog:
     """Return the catalog to plan with: a table that is read alone is a stream of its rows.
 
-    Each row comes once, so every aggregate can take it. Joins need tables as they are.
+    Each row is read once, so every aggregate can be used. Joins still need tables.
     """
     found = catalog.copy()
     if any(isinstance(node, InQuery | Exists) for node in walk(query)):
-        # A row may come before its partner, so that it must be a row of a table.
+        # A row may be read before its partner, so both sides must be tables.
         return found
     for each in (query, *query.union_all):
         if isinstance(each.source, Source):
@@ -121,9 +121,9 @@ class PullQuery:
 
     query: Query
     push: PushQuery
-    #: The topics of tables, of which only the last record of a key counts.
+    #: The topics of tables; only the last record of a key is read.
     table_topics: frozenset[str]
-    #: For how long rows count, of the tables whose rows expire.
+    #: The time to live of rows, for tables whose rows expire.
     ttls: tuple[tuple[str, int], ...] = ()
     #: The tables among the sources, by name.
     tables: frozenset[str] = frozenset()
@@ -220,7 +220,7 @@ def _check_names(query: Query, names: list[str], columns: tuple[SourceColumn, ..
 
 
 def _latest(records: Iterable[ProducedRecord]) -> list[ProducedRecord]:
-    """Keep the last record of each key; a deleted key has none."""
+    """Return the last record of each key, without deleted keys."""
     found: dict[bytes | None, ProducedRecord] = {}
     for record in records:
         found.pop(record.key, None)

@@ -1,4 +1,4 @@
-"""Push queries: ``SELECT ... EMIT CHANGES``, rows as they come."""
+"""Push queries: ``SELECT ... EMIT CHANGES``, whose rows are sent as they are computed."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ Record = tuple[bytes | None, bytes | None]
 
 @dataclass(frozen=True, slots=True)
 class PushQuery:
-    """A planned push query: what its rows look like and the topology that gives them.
+    """A planned push query: the columns of its rows and its topology.
 
-    The topology writes to a topic named after the query, in a form of its own: ``read`` gives
-    the rows. Of a deleted row of a table the key is left; a stream's record without a value is no
-    row.
+    The topology writes to a topic named after the query, in a form of its own, which ``read``
+    decodes. For a deleted row of a table, a row with only the key is returned; a record of a stream
+    without a value is not a row.
     """
 
     plan: QueryPlan
@@ -44,7 +44,7 @@ class PushQuery:
 
     @property
     def row_key(self) -> tuple[str, ...] | None:
-        """The columns that tell rows of a table apart; None for a stream, which has no key.
+        """The columns that identify a row of a table; None for a stream.
 
         It is empty if the SELECT leaves out a part of the key.
         """
@@ -89,7 +89,7 @@ class PushQuery:
                 yield converted(read_key(key))
 
     def key_reader(self) -> Callable[[bytes], Row]:
-        """Return the function from a key to the row that is left of it: all else is NULL."""
+        """Return the function from a key to the row of its deletion: all other columns are NULL."""
         names = [column.name for column in self.columns]
         places = key_places(self.plan.step)
         sinks = (n for n in self.topology.graph.nodes.values() if isinstance(n, Sink))

@@ -1,4 +1,4 @@
-"""Queries whose rows come one by one from the records of one topic: no state and no topology.
+"""Queries that compute each row from one record of one topic: no state, no topology.
 
 ``SELECT`` with ``WHERE`` and expressions over one stream or table is such a query. A server
 answers it straight from the records; any other query goes through its topology.
@@ -88,7 +88,7 @@ class SourceRows:
 
 @dataclass(frozen=True, slots=True)
 class RowPlan:
-    """What a query does to one row: which rows it keeps, and what it makes of them."""
+    """The functions of a query for one row: whether to keep it, and the result row."""
 
     plan: QueryPlan
     step: SourceStep
@@ -118,7 +118,7 @@ class RowPlan:
 def row_plan(plan: QueryPlan, lowering: Lowering) -> RowPlan | None:
     """Return the plan of a query that needs no state; None if it needs a topology.
 
-    A table with WHERE needs state: when a row no longer passes, its deletion has to be told.
+    A table with WHERE needs state: when a row no longer passes, its deletion must be sent.
     """
     first, *between = steps_of(plan.step)
     if not between or not isinstance(first, SourceStep):

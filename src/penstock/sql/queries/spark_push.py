@@ -1,4 +1,4 @@
-"""A push query on Spark: an application of its own whose rows somebody reads as they come."""
+"""A push query on Spark: an application of its own, whose rows the caller reads."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _POLL_S = 0.05
 
 
 class RunningPush:
-    """Rows come from a topic that only this query writes.
+    """A running push query; its rows are in a topic that only this query writes.
 
-    Nothing of the query is left when it is closed: no topic, no group, no folder.
+    ``close`` deletes everything of the query: topics, group and folder.
     """
 
     def __init__(
@@ -40,15 +40,15 @@ class RunningPush:
         self._admin = admin
         self._config = config
         self._stop = threading.Event()
-        #: When the last row came, as ``time.monotonic`` says it.
+        #: The time of the last row, by ``time.monotonic``.
         self.last_row_at = time.monotonic()
 
     def rows(self, timeout_s: float | None = None) -> Iterator[Row]:
-        """Give rows until the LIMIT, ``stop`` or so many seconds without a row."""
+        """Yield rows until the LIMIT, ``stop`` or a number of seconds without a row."""
         return self.query.read(self._records(timeout_s))
 
     def _records(self, timeout_s: float | None) -> Iterator[tuple[bytes | None, bytes | None]]:
-        # A consumer that is told where to read joins no group, so none is left behind.
+        # A consumer with assigned partitions joins no group, so no group has to be deleted.
         places = self._admin.topic(self.query.id).partitions
         self._consumer.assign(
             [TopicPartition(self.query.id, place.id, OFFSET_BEGINNING) for place in places]
@@ -64,11 +64,11 @@ class RunningPush:
                 return
 
     def stop(self) -> None:
-        """End ``rows`` soon, from whatever thread."""
+        """Make ``rows`` end soon; any thread may call this."""
         self._stop.set()
 
     def close(self) -> None:
-        """End the query and delete all that it had; nobody may be reading rows any more."""
+        """End the query and delete all of its data; ``rows`` must have ended."""
         self.stop()
         self._consumer.close()
         self.application.close()

@@ -70,7 +70,7 @@ def settings_of(plan: QueryPlan) -> dict[str, str]:
 
 
 def topic_config(source: DataSource) -> dict[str, str]:
-    """Return what the topic of a stream or table is made with; the broker decides on the rest."""
+    """Return the settings of a topic of a stream or table; others are those of the broker."""
     config = {}
     if source.is_table:
         config["cleanup.policy"] = "compact" if source.is_compacted else "compact,delete"
@@ -116,7 +116,7 @@ class SparkQueries:
         base = StreamsConfig({APPLICATION_ID.name: "penstock-sql", **self._config})
         self._admin = Admin(admin_settings(base))
         self._base = base
-        # Keys go where Java's producers and the queries themselves put them: joins rely on it.
+        # Keys go to the partitions that Java's producers and the queries choose, as joins need it.
         self._producer = new_producer({"partitioner": "murmur2_random"} | producer_settings(base))
         self._session: Any = None
         self._owns_session = False
@@ -159,7 +159,7 @@ class SparkQueries:
         return {name: TopicShape(len(t.partitions), t.replication) for name, t in found}
 
     def delete_topic(self, topic: str) -> None:
-        """Delete a topic; dropped queries end first, for they would write to it again."""
+        """Delete a topic; dropped queries are ended first, because they could write to it again."""
         self._end_dropped()
         self._admin.delete_topics([topic], missing_ok=True)
 
@@ -219,7 +219,7 @@ class SparkQueries:
     # Life
 
     def sync(self) -> None:
-        """Make the running applications those of the catalog's queries.
+        """Start and stop applications so that the queries of the catalog run.
 
         A query that CREATE OR REPLACE changed goes on with its state. The state of one that was
         terminated or dropped is deleted. Which queries are paused is kept in Kafka, so that the
@@ -333,13 +333,13 @@ class SparkQueries:
         self, plan: QueryPlan, topology: Topology, *, is_paused: bool = False
     ) -> KafkaStreams:
         self._open_session()
-        # Spark is heavy: whoever only plans queries need not load it.
+        # Importing Spark is slow, and programs that only plan queries do not need it.
         streams: Any = importlib.import_module("penstock.runtime.spark.driver.streams")
         config = self._config_of(plan)
         application: KafkaStreams = streams.KafkaStreams(topology, config)
         self.processing_log.watch(application, config[PROCESSING_LOG.name])
         if is_paused:
-            # Before the start: a paused query processes nothing at all.
+            # This is before the start, so that a paused query processes nothing.
             application.pause()
         application.start()
         return application
@@ -352,7 +352,7 @@ class SparkQueries:
         return {**self._config, **settings_of(plan), **own}
 
     def _open_session(self) -> None:
-        """Open the Spark session that all queries share, so that none ends it with itself."""
+        """Open the Spark session that all queries share, so that no query stops it."""
         with self._opening:
             # Threads that start queries must not import modules at the same time.
             importlib.import_module("penstock.runtime.spark.driver.streams")
@@ -394,7 +394,7 @@ class SparkQueries:
     # Push queries
 
     def push(self, query: PushQuery) -> RunningPush:
-        """Start a push query; whoever reads its rows closes it."""
+        """Start a push query; the caller reads its rows and closes it."""
         self.make_topics()
         self._admin.create_topic(query.id)
         application = self._started(query.plan, query.topology)
@@ -422,7 +422,7 @@ class SparkQueries:
             "group.id": "penstock-pull",
             "isolation.level": "read_committed",
             "enable.partition.eof": True,
-            # At the end of the log the broker holds its answer back for this long.
+            # At the end of the log, the broker delays its answer by this time.
             "fetch.wait.max.ms": 10,
         }
         consumer = new_consumer(settings)
@@ -443,7 +443,7 @@ class SparkQueries:
             consumer.close()
 
     def close(self) -> None:
-        """End all queries after the batch that is under way."""
+        """End all queries after their current batch."""
         self.is_closed = True
         with ThreadPoolExecutor(_AT_ONCE, "penstock-close") as pool:
             list(pool.map(lambda each: each.close(), self.applications.values()))

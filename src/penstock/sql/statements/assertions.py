@@ -14,14 +14,14 @@ from penstock.sql.catalog.properties import ASSERT_TOPIC_PROPERTIES, read_proper
 DEFAULT_TIMEOUT_MS = 1_000
 TOPIC_TIMEOUT = "ksql.assert.topic.default.timeout.ms"
 SCHEMA_TIMEOUT = "ksql.assert.schema.default.timeout.ms"
-#: The first pause between two looks, and the longest.
+#: The first pause between two checks, and the longest.
 _PAUSE_S = 0.05
 _LONGEST_PAUSE_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class TopicShape:
-    """What ASSERT TOPIC compares; ``replicas`` is None where nobody knows."""
+    """What ASSERT TOPIC compares; ``replicas`` is None if it is unknown."""
 
     partitions: int
     replicas: int | None = None
@@ -29,10 +29,10 @@ class TopicShape:
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """What an ASSERT claims. It may come true while its caller waits."""
+    """The condition of an ASSERT. It may become true while the caller waits."""
 
     statement: AssertTopic | AssertSchema
-    #: Whether it is so now.
+    #: Returns whether the condition holds now.
     holds: Callable[[], bool]
     #: What is asserted, as the result names it, and as an error does.
     name: str
@@ -44,9 +44,9 @@ class Assertion:
         return f"{self.name} {'exists' if self.statement.exists else 'does not exist'}"
 
     def pauses(self) -> Iterator[float]:
-        """Look until it holds, and yield the seconds to wait before the next look.
+        """Check until it holds, and yield the seconds to wait before the next check.
 
-        Callers wait as they can: a server has few threads, and does not wait in them.
+        The caller waits: a server has few threads, and must not block them.
 
         Raises:
             AnalysisError: ``assertion-failed``, if its time is over.

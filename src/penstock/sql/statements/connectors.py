@@ -41,9 +41,9 @@ _ABOUT = re.compile(
 
 
 def asks_connect(script: str) -> bool:
-    """Return whether a script has a statement about connectors, as far as its words show.
+    """Return whether a script may have a statement about connectors, judged by its words.
 
-    It may say yes to a column of that name, so nothing but a start may depend on it.
+    It may be true because of a column of that name, so it only decides whether to start a worker.
     """
     return any(_ABOUT.match(piece.text) for piece in split_statements(script))
 

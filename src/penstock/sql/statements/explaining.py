@@ -1,4 +1,4 @@
-"""The steps of a plan in words, for EXPLAIN."""
+"""Descriptions of the steps of a plan, for EXPLAIN."""
 
 from __future__ import annotations
 

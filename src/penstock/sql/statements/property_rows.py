@@ -1,4 +1,4 @@
-"""SHOW PROPERTIES: every setting, its value, and whether somebody gave it."""
+"""SHOW PROPERTIES: every setting, its value, and whether it was set."""
 
 from __future__ import annotations
 

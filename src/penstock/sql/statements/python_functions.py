@@ -79,8 +79,7 @@ def _check_allowed(statement: CreateFunction, config: Mapping[str, str]) -> None
         raise AnalysisError(
             "functions-not-allowed",
             "CREATE FUNCTION runs Python code of the script, which is not allowed here",
-            fix=f"whoever starts the engine can set {PYTHON_FUNCTIONS}=true;"
-            " SET in a script cannot",
+            fix=f"when you start the engine, set {PYTHON_FUNCTIONS}=true; SET in a script cannot",
             span=statement.span,
         )
 

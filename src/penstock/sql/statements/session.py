@@ -66,7 +66,7 @@ def set_property(catalog: Catalog, statement: admin.SetProperty, sql: str) -> St
 def alter_system(catalog: Catalog, statement: admin.AlterSystem, sql: str) -> StatementResult:
     """Change a setting for all sessions, and for all queries that did not SET it themselves.
 
-    A query whose plan is another one is started again by whoever runs it, with its state.
+    The runtime restarts a query whose plan has changed, with its state.
     """
     name, value = statement.name, statement.value
     check_changeable(name, statement.span)
@@ -82,7 +82,7 @@ def alter_system(catalog: Catalog, statement: admin.AlterSystem, sql: str) -> St
 
 
 def altered(plan: QueryPlan, name: str, value: str) -> QueryPlan:
-    """Return a plan with a setting of the system; the same plan if it has a setting of its own."""
+    """Return a plan with a setting of ALTER SYSTEM; unchanged if the query has its own."""
     if not plan.own_settings.isdisjoint({name, alias_of(name)}):
         return plan
     settings = tuple(sorted(layered(dict(plan.settings), {name: value}).items()))

@@ -197,7 +197,7 @@ def datetostring(days: int, pattern: str) -> str:
 
 @scalar("STRINGTODATE", "STRING, STRING -> INTEGER")
 def stringtodate(text: str, pattern: str) -> int:
-    """Read a date by a pattern as days since 1970; PARSE_DATE gives a date."""
+    """Read a date by a pattern as days since 1970; PARSE_DATE returns a date."""
     return days_of(read_date(text, pattern).date())
 
 
@@ -214,7 +214,7 @@ def timestamptostring_in(ms: int, pattern: str, zone: str) -> str:
 
 @scalar("STRINGTOTIMESTAMP", "STRING, STRING -> BIGINT")
 def stringtotimestamp(text: str, pattern: str) -> int:
-    """Read a timestamp by a pattern as milliseconds; PARSE_TIMESTAMP gives a timestamp."""
+    """Read a timestamp by a pattern as milliseconds; PARSE_TIMESTAMP returns a timestamp."""
     return parse_timestamp(text, pattern)
 
 

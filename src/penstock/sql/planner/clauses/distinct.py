@@ -57,7 +57,7 @@ def _of_groups(query: Query, items: list[Expression]) -> Query:
     if missing:
         raise AnalysisError(
             "distinct-groups",
-            "DISTINCT cannot leave out what is grouped by: two groups could give the same row",
+            "DISTINCT cannot leave out what is grouped by: two groups could have the same row",
             fix="put the query into FROM and use DISTINCT over it",
             span=missing[0].span or query.span,
         )

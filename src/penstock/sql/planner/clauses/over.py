@@ -154,7 +154,7 @@ def _check_default(
     if found is not None and found != type_:
         raise SqlTypeError(
             "over-default",
-            f"{_shown(node)} gives {type_}, its default is {found}",
+            f"{_shown(node)} returns {type_}, but its default is {found}",
             fix=f"CAST the default to {type_}",
             span=node.span,
         )

@@ -240,7 +240,7 @@ def _check_nulls(partner: _Partner, node: Node) -> None:
         return
     raise AnalysisError(
         "not-in-nulls",
-        "NOT IN is never true if the query gives a NULL, and this one may",
+        "NOT IN is never true if the query returns a NULL, and this one may",
         fix="use NOT EXISTS (SELECT 1 FROM t WHERE t.column = outer.column), or add"
         " WHERE column IS NOT NULL to the inner query",
         span=node.span,

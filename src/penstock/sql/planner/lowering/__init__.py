@@ -1,4 +1,4 @@
-"""Plans as topologies: ``topology_of`` is the way in; one file for each kind of step."""
+"""From plans to topologies, with one module for each kind of step. Begin with ``topology_of``."""
 
 from penstock.sql.planner.lowering.build import topology_of
 

@@ -33,12 +33,12 @@ from penstock.sql.planner.steps import AggregateStep
 from penstock.sql.planner.windows import dsl_windows, retention_ms
 from penstock.sql.syntax.format_expression import format_expression
 
-#: How often Kafka Streams looks for closed windows, under the name that ksqlDB's tests set it by.
+#: How often Kafka Streams looks for closed windows; an internal setting that ksqlDB's tests use.
 EMIT_INTERVAL = "ksql.streams.__emit.interval.ms.kstreams.windowed.aggregation__"
 
 
 def lower_aggregate(step: AggregateStep, lowering: Lowering, rows: Any) -> PendingTable:
-    """Fold the arguments of the aggregate calls; the row is made of key and results."""
+    """Fold the arguments of the aggregate calls; the row consists of key and results."""
     fold = _Fold.of(step, lowering)
     states: KTable[Any, Any]
     if step.input.is_table:
@@ -53,7 +53,7 @@ class _Fold:
     """The aggregate calls of a query as one fold over tuples of their arguments."""
 
     aggregators: tuple[Aggregator, ...]
-    # For each aggregator, where its arguments are in the tuple.
+    # For each aggregator, the positions of its arguments in the tuple.
     slices: tuple[slice, ...]
     arguments: RowFunction[Row]
     argument_types: tuple[Any, ...]
@@ -81,7 +81,7 @@ class _Fold:
         )
 
     def initial(self) -> Row | None:
-        """Return no state: an aggregate hands it on as the old row, and there was none."""
+        """Return None: the aggregate forwards it as the old row, and there was no old row."""
         return None
 
     def add(self, key: Any, values: Row, states: Row | None) -> Row:
@@ -89,7 +89,7 @@ class _Fold:
         return tuple([each.aggregate(state, *values[cut]) for each, cut, state in parts])
 
     def adder(self) -> ColumnAggregator:
-        """Return ``add`` together with the aggregates that it is made of."""
+        """Return ``add`` together with its aggregates, which can also run over columns."""
         fields = (
             FieldFold(cut, each.initialize, each.aggregate, each.over_columns)
             for each, cut in zip(self.aggregators, self.slices, strict=True)
@@ -140,7 +140,7 @@ def _over_stream(
     pending = rows if isinstance(rows, PendingRows) else _pending(rows)
     if step.keeps_key:
         if step.window_clause is not None:
-            # A record without a row belongs to no window; without windows nobody counts it anyway.
+            # A record without a row belongs to no window. Without windows it has no effect anyway.
             pending = pending.filtered(_EVERY_ROW)
         values: Any = pending.projected(fold.arguments).now()
     else:
@@ -161,16 +161,17 @@ def _over_stream(
 
 
 def _strategy(lowering: Lowering) -> EmitStrategy:
-    """Lose no window; as Kafka Streams does it only if its internal setting of the tests is there.
+    """Return the strategy that emits every window, or that of Kafka Streams for its tests.
 
-    ksqlDB's own tests set it, run without a record cache, and expect windows to be lost.
+    Kafka Streams' own strategy can lose windows. ksqlDB's tests expect that. They run without a
+    record cache, and set an internal setting, which selects that strategy here.
     """
     is_as_java = EMIT_INTERVAL in lowering.environment.settings
     return EmitStrategy.ON_WINDOW_CLOSE if is_as_java else EmitStrategy.BEFORE_EXPIRY
 
 
 def _idle(lowering: Lowering) -> int | None:
-    """Return for how long no row has to come until the wall clock closes windows, if it does."""
+    """Return the time without rows after which the wall clock closes windows; None if never."""
     given = lowering.environment.settings.get(FINAL_IDLE, "")
     return int(given) if given else None
 
@@ -219,7 +220,7 @@ def _regrouped(
 
 
 def _dropping(step: AggregateStep, lowering: Lowering) -> Callable[[Row], None]:
-    """Return what tells of a row that is dropped: with a NULL in its group it belongs to none."""
+    """Return the function that reports a dropped row: one with a NULL in its group."""
     log = lowering.log(step.input.columns)
     text = ", ".join(format_expression(each) for each in step.group_by)
     return lambda row: log.drop(text, "a row with a NULL in its group belongs to no group", row)
@@ -290,12 +291,12 @@ def _result(step: AggregateStep, fold: _Fold) -> Callable[[Any, Row], Row]:
 
 
 def _result_columns(step: AggregateStep, fold: _Fold) -> Callable[[Any, Any], RowColumns | None]:
-    """The same for whole columns: those of the key, the results, and the bounds of windows."""
+    """Return the same for columns: those of the key, the results, and the window bounds."""
     maps, width = [each.map for each in fold.aggregators], len(step.key)
 
     def over_columns(keys: Any, states: Any) -> RowColumns | None:
         found = states.values()
-        # Keys in windows are a column that has their parts, if they are not made yet.
+        # A column of windowed keys that have not been built yet has their parts as columns.
         part: Callable[[str], Items] | None = getattr(keys, "member", None)
         if None in found or (part is None) != (step.window is None):
             return None

@@ -1,4 +1,4 @@
-"""The dispatch from each step to the file that lowers it, and the sink at the end."""
+"""Dispatches each step to the module that lowers it, and adds the sink."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _LOWERINGS: dict[type[Step], Callable[..., Lowered]] = {
 def topology_of(
     plan: QueryPlan, environment: Environment, registry: SchemaRegistry | None
 ) -> Topology:
-    """Return the topology of a query; without a sink it ends in the topic of the query's id."""
+    """Return the topology of a query; without a sink, it writes to a topic named by its id."""
     sources = tuple(step for step in steps_of(plan.step) if isinstance(step, SourceStep))
     lowering = Lowering(plan.id, environment, registry, columns_used(plan.step), sources)
     last = lower(plan.step, lowering)
@@ -77,9 +77,9 @@ def topology_of(
 
 
 def lower(step: Step, lowering: Lowering) -> Lowered:
-    """Lower a step after the ones before it."""
+    """Lower a step and, before it, its inputs."""
     if isinstance(step, JoinStep) and is_stream_table(step):
-        # The table comes first, so that generated names have the numbers that ksqlDB's have.
+        # The table comes first, so that generated names have the same numbers as in ksqlDB.
         right = made(lower(step.right, lowering))
         number_source(step.right, lowering)
         left = made(lower(step.left, lowering))

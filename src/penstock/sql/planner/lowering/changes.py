@@ -16,7 +16,7 @@ from penstock.state.stores import Stores
 def lower_changes(
     step: ChangesStep, lowering: Lowering, rows: KStream[Any, Any]
 ) -> KStream[Any, Any]:
-    """Return each record of a table's topic as a row that says what it changes."""
+    """Turn each record of a table's topic into a row that describes the change."""
     values = step.input.source.schema.value
     store = Stores.key_value_store_builder(
         Stores.persistent_key_value_store(f"{step.name}-Rows"),
@@ -30,7 +30,7 @@ def lower_changes(
 
 
 class _Changes(FixedKeyProcessor[Any, Row | None, Row]):
-    """Compares each record with the row that its key has so far."""
+    """Compares each record with the previous row of its key."""
 
     def __init__(self, store: str, names: tuple[str, ...], headers: int) -> None:
         self._store = store

@@ -1,7 +1,7 @@
-"""What lowered steps do to whole columns; each stands beside a function that takes one record.
+"""The column forms of lowered steps: each does to a batch what a function does to one record.
 
-A form gives None where a batch has something that only the function knows how to treat, such as
-a record without a row.
+A form returns None if a batch contains something that only the function can process, such as a
+record without a row.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import numpy as np
 
 from penstock.model.columns.row_columns import Items, Places, RowColumns
 
-#: Of the columns of keys and values, the places of the records that stay, None for all of them,
-#: and their rows.
+#: From the columns of keys and values to the positions of the records that stay (None for all of
+#: them) and their rows.
 ColumnForm = Callable[[Any, Any], tuple[Places | None, RowColumns] | None]
-#: From rows to rows, one for each.
+#: From rows to as many new rows.
 RowsForm = Callable[[RowColumns], RowColumns]
 
 
@@ -27,13 +27,13 @@ class BatchColumn(Protocol):
 
 
 def rows_in(values: BatchColumn) -> RowColumns | None:
-    """The rows of a batch, if all of its records have one."""
+    """Return the rows of a batch; None if a record has no row."""
     found = values.values()
     return found if isinstance(found, RowColumns) else None
 
 
 def only_rows(form: RowsForm) -> Callable[[Any], RowColumns | None]:
-    """Return the form of a function that takes rows alone."""
+    """Return the column form of a function that needs only rows, not keys."""
 
     def over_columns(values: BatchColumn) -> RowColumns | None:
         rows = rows_in(values)
@@ -43,7 +43,7 @@ def only_rows(form: RowsForm) -> Callable[[Any], RowColumns | None]:
 
 
 def projection(columns: Sequence[Callable[[RowColumns], Items]]) -> RowsForm:
-    """Return the form of several expressions; each is evaluated once somebody asks for it."""
+    """Return the column form of several expressions; each is evaluated at its first use."""
 
     def project(rows: RowColumns) -> RowColumns:
         return RowColumns([lambda each=each: each(rows) for each in columns], len(rows))  # type: ignore[misc]
@@ -52,7 +52,7 @@ def projection(columns: Sequence[Callable[[RowColumns], Items]]) -> RowsForm:
 
 
 def with_key(values: RowColumns, keys: BatchColumn, width: int, between: int) -> RowColumns:
-    """RowColumns with so many NULLs and the columns of their keys behind them."""
+    """Return the rows with ``between`` NULL columns and then the columns of their keys."""
     count = len(values)
 
     def column(place: int) -> Items:
@@ -67,7 +67,7 @@ def with_key(values: RowColumns, keys: BatchColumn, width: int, between: int) ->
 
 
 def is_known(column: Items) -> Any:
-    """A mask of the items that are not NULL; None if all are not."""
+    """Return a mask of the items that are not NULL; None if no item is NULL."""
     if None not in column:
         return None
     return np.fromiter((item is not None for item in column), bool, len(column))

@@ -1,4 +1,4 @@
-"""What lowering a step needs: the builder, serdes of topics, expressions as functions."""
+"""The context of lowering: the builder, serdes of topics, compiled expressions."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ PROCESSING_LOG = "penstock.sql.processing"
 
 @dataclass(frozen=True, slots=True)
 class ProcessingLog:
-    """Where errors of expressions go: the row's value is NULL, and one line says why.
+    """Receives errors of expressions: the value is NULL, and one line of the log says why.
 
-    The task that runs the query hears of it first. It may want to evaluate the row again.
+    The task that runs the query is told first, because it may evaluate the row again.
     """
 
     query_id: str
@@ -61,9 +61,9 @@ class ProcessingLog:
 
 @dataclass(frozen=True, slots=True)
 class RowFunction(Generic[T]):
-    """A function of a row, and what it does to many rows at once.
+    """A function of one row, and the same function over many rows at once.
 
-    ``over_rows`` gives rows where the function gives one, and else a column.
+    ``over_rows`` returns rows if the function returns a row, else a column.
     """
 
     one: Callable[[Row], T]
@@ -72,7 +72,7 @@ class RowFunction(Generic[T]):
 
 @dataclass(slots=True)
 class Lowering:
-    """One query on its way to a topology."""
+    """The conversion of one query to a topology."""
 
     query_id: str
     environment: Environment
@@ -88,9 +88,9 @@ class Lowering:
     streams: dict[str, KStream[Any, Any]] = field(default_factory=dict)
 
     def skip_names(self, count: int) -> None:
-        """Leave out numbers of generated names, where ksqlDB has more operators than we.
+        """Skip numbers of generated names where ksqlDB has more operators.
 
-        The numbers are seen in the names of topics, which must be those that ksqlDB gives.
+        The numbers are part of the names of topics, which must be the same as in ksqlDB.
         """
         for _ in range(count):
             self.builder._graph.names.new_processor_name("KSTREAM-")
@@ -117,7 +117,7 @@ class Lowering:
     def values(
         self, expressions: Sequence[Expression], columns: tuple[Column, ...]
     ) -> RowFunction[Row]:
-        """Return one function for several expressions."""
+        """Return one function that evaluates several expressions."""
         scope = self.scope(columns)
         over_rows = projection([values_over_rows(each, scope) for each in expressions])
         return RowFunction(self._values(expressions, columns), over_rows)
@@ -148,7 +148,7 @@ class Lowering:
         )
 
     def key_serde(self, step: Step) -> Serde[Any]:
-        """Return the serde of a step's keys on internal topics, where equal keys must meet."""
+        """Return the serde of keys on internal topics, where equal keys need equal bytes."""
         return windowed(self.plain_key_serde(step), step.window)
 
     def plain_key_serde(self, step: Step) -> Serde[Any]:
@@ -184,7 +184,7 @@ def internal_format(spec: FormatSpec, columns: Sequence[ColumnLike]) -> FormatSp
     found = format_named(spec.name)
     fits = all(found.supports_type(column.type) for column in columns)
     if columns and fits and (len(columns) == 1 or found.many_columns):
-        # A schema that the source's topic chose by id is not the schema of this key.
+        # A schema id of the source's topic does not apply to this key.
         return replace(spec, properties=replace(spec.properties, schema_id=None))
     return FormatSpec("JSON") if columns else FormatSpec("NONE")
 

@@ -1,4 +1,4 @@
-"""SELECT DISTINCT over a stream: a store knows the rows that have been there."""
+"""SELECT DISTINCT over a stream: a store has the rows that were already forwarded."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def lower_distinct(
 
 
 class _FirstOfEach(Processor[Row, Row, Any, Row]):
-    """Forwards a row that the store does not know, under its own key again."""
+    """Forwards a row that is not in the store yet, with its original key."""
 
     def __init__(self, store: str, width: int) -> None:
         self._store = store

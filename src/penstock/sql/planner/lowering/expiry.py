@@ -1,4 +1,4 @@
-"""ROW_TTL: rows of a table that are deleted when they are old."""
+"""ROW_TTL: deletes rows of a table when their time to live is over."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def expiring(
 
 @dataclass(frozen=True)
 class _Deadline(Serde[tuple[int, Row]]):
-    """A time and a key; the bytes have the order of the times."""
+    """A time and a key; the serialized form sorts by time."""
 
     keys: Serde[Any]
 
@@ -49,10 +49,10 @@ class _Deadline(Serde[tuple[int, Row]]):
 
 
 class _Expire(FixedKeyProcessor[Any, Any, Any]):
-    """Forwards records, and deletions of the rows that stream time has overtaken.
+    """Forwards records, and a tombstone for each row whose deadline stream time has passed.
 
-    A deletion has the key of another record, but one of the same partition, so that equal keys stay
-    together.
+    A tombstone has another key than the record that triggers it, but a key of the same partition,
+    so equal keys stay together.
     """
 
     def __init__(self, stores: tuple[str, str], ttl_ms: int) -> None:

@@ -27,7 +27,7 @@ from penstock.sql.planner.lowering.context import Lowering, Row, RowFunction
 from penstock.sql.planner.steps import ExplodeStep
 from penstock.sql.syntax.format_expression import format_expression
 
-#: How many values each row has, and all of them in a column for each function.
+#: The number of values of each row, and a column with all values for each function.
 Exploded = tuple[Places, Sequence[Items]]
 
 
@@ -39,7 +39,8 @@ def lower_explode(
     def exploded(row: Row | None) -> list[Row]:
         if row is None:
             return []
-        # Functions of different length are zipped; the shorter ones end in NULLs.
+        # Results of different lengths are combined by position; shorter ones are filled up with
+        # NULLs.
         found = zip_longest(*(function.one(row) for function in functions))
         return [(*row, *values) for values in found]
 
@@ -61,7 +62,7 @@ def _over_columns(explode_all: Callable[[RowColumns], Exploded]) -> Callable[[An
 
 
 def _over_arrays(step: ExplodeStep, lowering: Lowering) -> Callable[[RowColumns], Exploded] | None:
-    """EXPLODE of an array that Arrow can compute; it need never become a list."""
+    """Return the form of EXPLODE over an array that Arrow computes; no Python list is made."""
     call, scope = step.calls[0], lowering.scope(step.input.columns)
     argument = call.arguments[0]
     if len(step.calls) > 1 or isinstance(argument, Lambda):
@@ -110,7 +111,7 @@ def _compact(column: Items, type_: SqlType) -> Items:
 
 def _rows_of(call: FunctionCall, step: ExplodeStep, lowering: Lowering) -> RowFunction[list[Any]]:
     scope = lowering.scope(step.input.columns)
-    # Without a guard: a row whose arguments fail gives no rows at all.
+    # There is no guard here: a row whose arguments fail has no output rows.
     arguments = [compile_node(argument, scope) for argument in call.arguments]  # type: ignore[arg-type]
     _, function = lowering.environment.functions.bind_table(
         call.name, [argument.type for argument in arguments]
@@ -121,7 +122,7 @@ def _rows_of(call: FunctionCall, step: ExplodeStep, lowering: Lowering) -> RowFu
     def rows(row: Row) -> list[Any]:
         try:
             return list(function(*(evaluate(row) for evaluate in evaluators)) or ())
-        # Whatever a user's function does, a bad record must not stop the query.
+        # An error in a user's function must not stop the query.
         except Exception as error:  # noqa: BLE001
             log(text, error, row)
             return []

@@ -1,4 +1,4 @@
-"""Joins of streams and tables as the DSL's, with rows put side by side."""
+"""Joins of streams and tables with the joins of the DSL; the rows are concatenated."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def lower_join(step: JoinStep, lowering: Lowering, left: Any, right: Any) -> Any
 
 
 def number_source(side: Step, lowering: Lowering) -> None:
-    """Count the operator that ksqlDB has to put a source's name before its columns."""
+    """Count the operator with which ksqlDB adds a source's name to its columns."""
     while isinstance(side, RekeyStep):
         side = side.input
     if isinstance(side, SourceStep):
@@ -111,7 +111,7 @@ def _windows(within: Within) -> JoinWindows:
     before, after = within.before.ms, within.after.ms
     if within.grace is not None:
         return JoinWindows(before, after, within.grace.ms)
-    # Without a grace period ksqlDB keeps to the older join, which waits for nothing.
+    # Without a grace period, ksqlDB uses the older join, which emits unmatched rows at once.
     return JoinWindows(before, after, max(_DAY_MS - before - after, 0), is_eager=True)
 
 
@@ -123,7 +123,7 @@ def _joiner(step: JoinStep) -> Callable[[Any, Row | None, Row | None], Row]:
 
         def with_key(key: Any, left: Row | None, right: Row | None) -> Row:
             plain = key.key if is_windowed and key is not None else key
-            # A record without a key has no partner, and a FULL JOIN shows it nevertheless.
+            # A record without a key has no partner, but a FULL JOIN outputs it.
             columns = (None,) * len(places) if plain is None else (plain[i] for i in places)
             return (*(left or no_left), *(right or no_right), *columns)
 
@@ -140,7 +140,7 @@ def _joiner(step: JoinStep) -> Callable[[Any, Row | None, Row | None], Row]:
 
 
 def _rows_or(partners: Items, missing: Row) -> list[Callable[[], Items]]:
-    """The columns of rows, of which some are missing."""
+    """Return the columns of rows, some of which are missing."""
     if isinstance(partners, RowColumns):
         return partners.lazily()
     return [
@@ -156,7 +156,7 @@ def _flipped(joiner: Callable[..., Row]) -> Callable[[Any, Row | None, Row | Non
 def lower_foreign_key_join(
     step: ForeignKeyJoinStep, lowering: Lowering, left: KTable[Any, Any], right: KTable[Any, Any]
 ) -> KTable[Any, Any]:
-    """Join on the right key that expressions over the left row give."""
+    """Join on a key of the right side that is computed from the left row."""
     evaluate = lowering.values(step.foreign_key, step.left.columns).one
     no_right = (None,) * len(step.right.columns)
 

@@ -18,7 +18,7 @@ from penstock.state.stores import Stores
 
 
 def lower_over(step: OverStep, lowering: Lowering, rows: KStream[Any, Any]) -> KStream[Any, Any]:
-    """Bring rows of one partition together, unless their key does so already."""
+    """Repartition rows by PARTITION BY, unless it is their key."""
     columns = step.input.columns
     numbers = _Numbers.of(step, lowering)
     types = [lowering.environment.type_of(each, columns) for each in step.partition_by]
@@ -41,7 +41,7 @@ def lower_over(step: OverStep, lowering: Lowering, rows: KStream[Any, Any]) -> K
 
 @dataclass(frozen=True, slots=True)
 class _Numbers:
-    """What the calls say about a row, and what they remember for the next one."""
+    """Computes the calls for a row, and keeps what they need for the next one."""
 
     calls: tuple[OverCall, ...]
     values: tuple[Callable[[Row], Any], ...]
@@ -63,7 +63,7 @@ class _Numbers:
         )
 
     def row(self, states: Any, partition: Row | None, row: Row, timestamp: int) -> Row | None:
-        """Return the row with the results behind it; None if it comes too late."""
+        """Return the row with the results appended; None if it comes too late."""
         if partition is None or None in partition:
             # NULL belongs to no partition.
             return (*row, *(None for _ in self.calls))
@@ -87,7 +87,7 @@ class _Numbers:
 
 
 class _InPlace(FixedKeyProcessor[Any, Row, Row]):
-    """Takes rows whose key is their partition."""
+    """Processes rows whose key is their PARTITION BY."""
 
     def __init__(self, store: str, numbers: _Numbers) -> None:
         self._store = store
@@ -101,7 +101,7 @@ class _InPlace(FixedKeyProcessor[Any, Row, Row]):
 
 
 class _ThroughTopic(Processor[Row, Row, Any, Row]):
-    """Takes rows under the key of their partition, and gives them their own key back."""
+    """Processes rows that were repartitioned, and forwards them with their original key."""
 
     def __init__(self, store: str, numbers: _Numbers, key_of: Callable[[Row], Row]) -> None:
         self._store = store

@@ -1,4 +1,4 @@
-"""RowColumns that are not made yet: steps over single rows are put together into one operator.
+"""Rows that are not computed yet: steps over single rows are combined into one operator.
 
 A plan has a step for each clause. An operator for each of them would cost more than the clauses
 themselves, so functions are composed until an operator needs the rows.
@@ -19,16 +19,16 @@ from penstock.model.columns.row_columns import Places, RowColumns
 from penstock.sql.planner.lowering.column_forms import ColumnForm, RowsForm
 from penstock.sql.planner.lowering.context import Row, RowFunction
 
-#: Of a record's key and value, the rows to go on with: one, or none where a filter dropped it.
+#: The row of a record, or an empty tuple if a filter dropped it.
 Found = tuple[Row | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PendingRows:
-    """A stream and what is to be done with each of its records.
+    """A stream, and the functions to apply to each of its records.
 
-    ``make`` gives the row of a record, None for one without a value; where ``rows`` is given, it
-    decides instead and may drop the record. ``columns`` does the same to a whole batch.
+    ``make`` returns the row of a record, or None if the record has no value. If ``rows`` is given,
+    it is used instead, and may drop the record. ``columns`` does the same for a whole batch.
     """
 
     stream: KStream[Any, Any]
@@ -73,7 +73,7 @@ class PendingRows:
         return self.rows or (lambda key, value: (make(key, value),))
 
     def now(self) -> KStream[Any, Any]:
-        """Return the stream of rows, by one operator."""
+        """Add one operator that computes the rows, and return its stream."""
         if self.rows is not None:
             return self.stream.flat_map_values(ColumnFunction(self.rows, over_columns=self.columns))
         return self.stream.map_values(ColumnFunction(self.make, over_columns=_all_of(self.columns)))
@@ -100,7 +100,7 @@ def _projected(before: ColumnForm, project: RowsForm) -> ColumnForm:
 
 
 def _all_of(form: ColumnForm) -> Callable[[Any, Any], RowColumns | None]:
-    """The form of rows of which none was dropped."""
+    """Return the column form of rows none of which was dropped."""
 
     def over_columns(keys: Any, values: Any) -> RowColumns | None:
         found = form(keys, values)
@@ -111,7 +111,7 @@ def _all_of(form: ColumnForm) -> Callable[[Any, Any], RowColumns | None]:
 
 @dataclass(frozen=True, slots=True)
 class PendingTable:
-    """A table of states, and the row that each of them is."""
+    """A table of states, and the function from a state to its row."""
 
     table: KTable[Any, Any]
     make: Callable[[Any, Any], Row]
@@ -137,5 +137,5 @@ Lowered = KStream[Any, Any] | KTable[Any, Any] | PendingRows | PendingTable
 
 
 def made(rows: Any) -> Any:
-    """Return the stream or table of rows, whatever is pending."""
+    """Return the stream or table of rows, after adding a pending operator."""
     return rows.now() if isinstance(rows, PendingRows | PendingTable) else rows

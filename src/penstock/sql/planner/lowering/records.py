@@ -82,7 +82,7 @@ def lower_union(step: UnionStep, lowering: Lowering, *streams: KStream[Any, Any]
 
 
 def _rekeyed_table(step: RekeyStep, lowering: Lowering, rows: KTable[Any, Any]) -> KTable[Any, Any]:
-    """Write the rows of a table anew, under the same key in another format."""
+    """Write the rows of a table to a topic with the same keys in another format."""
     serdes: Any = {
         "key_serde": lowering.key_serde(step),
         "value_serde": lowering.value_serde(step),
@@ -94,7 +94,7 @@ def _rekeyed_table(step: RekeyStep, lowering: Lowering, rows: KTable[Any, Any]) 
 
 
 def _values_of_key(step: RekeyStep, lowering: Lowering) -> Callable[[Row | None], Row]:
-    """Return the new key of a record that has no row, as far as the old key decides it."""
+    """Return the new key of a record without a row, computed from its old key."""
     old = zip(step.key_refs, step.input.key, strict=True)
     columns = tuple(Column(ref.name, column.type, ref.source) for ref, column in old)
     no_key = (None,) * len(columns)

@@ -1,6 +1,7 @@
 """How rows are kept inside a query: in stores, changelogs and repartition topics.
 
-Values only: types are known from the plan. It is JSON, so that nothing but data is ever read back.
+Only values are stored: the plan has the types. The form is JSON and not pickle, so that reading it
+never runs code.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class InternalRowSerde(Serde[tuple[Any, ...]], HasColumnSerde):
         if isinstance(data, DictionaryBytes):
             different = None if None in data else self._decode_column(data.different)
             return None if different is None else different.coded(data.codes)
-        # Of bytes that a query has written itself, all can be read at once.
+        # The query wrote these bytes itself, so all can be parsed at once.
         lists = orjson.loads(b"[" + b",".join(data) + b"]")  # type: ignore[arg-type]
         if len(lists) != len(data) or set(map(len, lists)) - {len(self.types)}:
             return None
@@ -110,7 +111,7 @@ class InternalRowSerde(Serde[tuple[Any, ...]], HasColumnSerde):
 
 
 def _keeps_values(types: Sequence[SqlType]) -> bool:
-    """Return whether rows come back as they went in, of the very same Python types."""
+    """Return whether rows are unchanged, with the same Python types, after writing and reading."""
     return all(
         part in _EXACT or isinstance(part, DecimalType | StructType)
         for type_ in types
@@ -119,10 +120,10 @@ def _keeps_values(types: Sequence[SqlType]) -> bool:
 
 
 def _encoded_numbers(values: Sequence[Any]) -> Encoded | None:
-    """The bytes of rows in which nothing but numbers can be between the brackets."""
+    """Return the bytes of rows that contain only numbers."""
     data = orjson.dumps([*values])
     if not len(values) or b"null" in data:
-        # It may stand for a NaN or an infinity, which are written as texts.
+        # It may stand for NaN or infinity, which are written as text.
         return None
     return data[1:-1].replace(b"],[", b"]\n[").split(b"\n")
 
@@ -165,7 +166,7 @@ def _decoder(types: Sequence[SqlType]) -> Callable[[bytes], tuple[Any, ...]]:
 
 
 def _writer(type_: SqlType) -> Convert | None:
-    """Return the conversion to what JSON can hold; None where the value is that already."""
+    """Return the conversion to a JSON value; None if none is needed."""
     match type_:
         case DecimalType():
             return str

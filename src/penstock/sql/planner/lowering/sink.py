@@ -15,7 +15,7 @@ from penstock.sql.timestamps import timestamp_reader
 
 
 def lower_sink(plan: QueryPlan, rows: Any, lowering: Lowering) -> None:
-    """Write to the sink's topic, or to one named after the query that has none."""
+    """Write to the sink's topic; a query without a sink writes to a topic named by its id."""
     stream: KStream[Any, Any] = rows.to_stream() if isinstance(rows, KTable) else rows
     if plan.sink is None:
         stream.to(
@@ -39,7 +39,7 @@ def _timestamps(sink: DataSource) -> Any:
 
 
 class _SetTimestamp(Processor[Any, Any, Any, Any]):
-    """Gives records the time that their TIMESTAMP column has."""
+    """Sets the time of records to the value of their TIMESTAMP column."""
 
     def __init__(self, sink: DataSource) -> None:
         assert sink.timestamp is not None
@@ -56,6 +56,6 @@ class _SetTimestamp(Processor[Any, Any, Any, Any]):
             self.context.forward(record)
             return
         found = self._read(side[self._place])
-        # A record without a time of its own is dropped, as a source does it.
+        # A record whose TIMESTAMP column has no valid time is dropped, as in a source.
         if found is not None and found >= 0:
             self.context.forward(record.with_timestamp(found))

@@ -70,7 +70,7 @@ def lower_derived(step: DerivedStep, lowering: Lowering, rows: Any) -> Any:
             return rows.map_values(
                 lambda key, row: (*row, *key.key, key.window.start, key.window.end)
             )
-        # A join on a foreign key writes the rows of both sides to topics.
+        # A foreign-key join writes the rows of both sides to topics.
         serde = lowering.value_serde(step)
         return rows.map_values(lambda key, row: (*row, *key), value_serde=serde)
     width = len(step.key)
@@ -97,13 +97,13 @@ def _uses_pseudo_columns(step: SourceStep | DerivedStep, lowering: Lowering) -> 
 
 
 def _uses_place(step: SourceStep | DerivedStep, lowering: Lowering) -> bool:
-    """Whether the query asks for partition and offset of a record."""
+    """Return whether the query uses ROWPARTITION or ROWOFFSET."""
     alias = step.columns[0].source
     return any(ColumnRef(name, alias) in lowering.used for name in ("ROWPARTITION", "ROWOFFSET"))
 
 
 def _is_read(step: SourceStep, lowering: Lowering) -> bool:
-    """Whether the query looks at values of the source; a table keeps them all."""
+    """Return whether the query uses values of the source; a table stores all of them."""
     source = step.source
     if source.is_table or source.timestamp is not None:
         return True
@@ -112,7 +112,7 @@ def _is_read(step: SourceStep, lowering: Lowering) -> bool:
 
 
 def _plain_rows(key_width: int) -> Callable[[Any, Row | None], Row | None]:
-    """Return rows whose pseudo columns nobody asks for: they are NULL, and cost nothing."""
+    """Return rows for a query that uses no pseudo columns: these are NULL, at no cost."""
     unknown = (None,) * _PSEUDO
     without_key = (*unknown, *(None,) * key_width)
 
@@ -136,8 +136,8 @@ def _plain_columns(key_width: int) -> ColumnForm:
 class _RowSupplier(ColumnSupplier):
     """Makes processors that turn records into rows, and does the same to whole batches.
 
-    Partition and offset of a batch are there only if ``reads_origins`` asks for them; a query that
-    does not use them gets NULLs over columns, which nobody sees.
+    A batch has partitions and offsets only if ``reads_origins`` is set. Otherwise ROWPARTITION and
+    ROWOFFSET are NULL over columns, in a query that does not use them.
     """
 
     key_width: int
@@ -149,7 +149,7 @@ class _RowSupplier(ColumnSupplier):
         return _AddColumns(self.key_width, self.headers, self.is_windowed)
 
     def over_columns(self, batch: Any) -> Sequence[Any] | None:
-        """Return the rows of a batch; None if a key is missing that should have a window."""
+        """Return the rows of a batch; None if a windowed key is missing."""
         values = batch.values.values()
         count = len(values)
         place = self._place(batch, count)
@@ -235,14 +235,14 @@ def header_value(headers: Headers, name: str | None) -> Any:
     """Return the value of a header column: of the header of a name, or of all headers."""
     if name is None:
         return [{"KEY": key, "VALUE": value} for key, value in headers]
-    # The last header of a name is the one in force.
+    # If several headers have the name, the last one counts.
     return next((value for key, value in reversed(headers) if key == name), None)
 
 
 def timestamp_extractor(
     source: DataSource, lowering: Lowering
 ) -> Callable[[ConsumerRecord[Any, Any], int], int] | None:
-    """Return what reads a record's time from its TIMESTAMP column; None if there is none."""
+    """Return the extractor of the TIMESTAMP column; None if there is no such column."""
     timestamp = source.timestamp
     if timestamp is None:
         return None
@@ -261,7 +261,7 @@ def timestamp_extractor(
                 f" partition {record.partition} offset {record.offset} has no valid time",
                 fix=f"correct the record, or unset {THROW_ON_INVALID} to skip such records",
             )
-        # A record without a time of its own is dropped, as one with a negative timestamp is.
+        # A record without a valid time is dropped, like one with a negative timestamp.
         return -1 if found is None else found
 
     return extract
