@@ -3,7 +3,11 @@
 Exercises ``cli.connection``.
 """
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
+import typer
 from typer.testing import CliRunner, Result
 
 import penstock
@@ -19,6 +23,19 @@ def test_version_names_penstock_spark_and_kafka() -> None:
     result = run("--version")
     assert result.exit_code == 0
     assert result.stdout.startswith(f"penstock {penstock.__version__} (Spark ")
+
+
+def test_help_fills_the_width_of_any_terminal() -> None:
+    """The lines of docstrings are longer than those of many terminals."""
+
+    def helps(command: Any) -> Iterator[str]:
+        yield command.help or ""
+        for below in getattr(command, "commands", {}).values():
+            yield from helps(below)
+
+    found = list(helps(typer.main.get_command(app)))
+    assert len(found) > 30
+    assert not [text for text in found if "\n" in text.replace("\n\n", "")]
 
 
 @pytest.mark.parametrize(
