@@ -190,7 +190,8 @@ def replace_code(source: str, file: str, function: str) -> None:
     }
     planted = 0
     for each in gc.get_objects():
-        if isinstance(each, FunctionType) and each.__code__.co_filename == file:
+        # ``isinstance`` asks an object for its class, and a weak reference to what is gone raises.
+        if type(each) is FunctionType and each.__code__.co_filename == file:
             code = wanted.get((each.__code__.co_qualname, each.__code__.co_firstlineno))
             if code is not None:
                 if code.co_freevars != each.__code__.co_freevars:

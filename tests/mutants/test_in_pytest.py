@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -54,6 +55,15 @@ def test_code_is_replaced_wherever_the_function_is_known(module: ModuleType) -> 
     replace_code(SOURCE.replace("a + 1", "a - 1"), module.__file__ or "", "plain")
     assert known(5) == 4
     assert module.Owner.of([1]) == [2]
+
+
+def test_weak_references_to_what_is_gone_are_passed_over(module: ModuleType) -> None:
+    """Another test of the same process may have left some."""
+    gone = weakref.proxy(type("Gone", (), {})())
+    replace_code(SOURCE.replace("a + 1", "a - 1"), module.__file__ or "", "plain")
+    assert module.plain(5) == 4
+    with pytest.raises(ReferenceError):
+        str(gone)
 
 
 def test_methods_of_every_kind_are_found(module: ModuleType) -> None:

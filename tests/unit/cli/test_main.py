@@ -1,6 +1,6 @@
 """What every command has in common: versions, help, and errors before a broker is asked.
 
-Exercises ``cli.connection``.
+Exercises ``cli.connection`` and ``cli.command_group``.
 """
 
 from collections.abc import Iterator
