@@ -58,6 +58,16 @@ def wait_for_sums(servers: str, service: str, wanted: dict[str, int]) -> None:
     )
 
 
+def summing(start: Start, service: str, kafka_broker: str) -> tuple[SqlServer, Rest]:
+    """Start a server whose query has summed its first row."""
+    server = start()
+    rest = Rest(server.url)
+    rest.ksql(script(service))
+    rest.ksql("INSERT INTO clicks VALUES ('a', 1);")
+    wait_for_sums(kafka_broker, service, {"a": 1})
+    return server, rest
+
+
 def test_queries_go_on_after_a_restart(
     start: Start, service: str, kafka_broker: str, settings: dict[str, str]
 ) -> None:
@@ -79,12 +89,8 @@ def test_queries_go_on_after_a_restart(
 
 def test_life_of_a_query(start: Start, service: str, kafka_broker: str, kafka_admin: Admin) -> None:
     """PAUSE, RESUME, CREATE OR REPLACE, TERMINATE and DROP ... DELETE TOPIC do what they say."""
-    server = start()
-    rest = Rest(server.url)
-    rest.ksql(script(service))
+    server, rest = summing(start, service, kafka_broker)
     (query_id,) = server.node.engine.queries
-    rest.ksql("INSERT INTO clicks VALUES ('a', 1);")
-    wait_for_sums(kafka_broker, service, {"a": 1})
     rest.ksql(f"PAUSE {query_id};")
     assert rest.status(query_id) == "PAUSED"
     rest.ksql("INSERT INTO clicks VALUES ('a', 1);")
@@ -110,11 +116,7 @@ def test_failed_query_shows_error_and_heals(
     start: Start, service: str, kafka_admin: Admin, kafka_broker: str
 ) -> None:
     """A query whose topic is deleted is ERROR, and runs again when the topic is back."""
-    server = start()
-    rest = Rest(server.url)
-    rest.ksql(script(service))
-    rest.ksql("INSERT INTO clicks VALUES ('a', 1);")
-    wait_for_sums(kafka_broker, service, {"a": 1})
+    server, rest = summing(start, service, kafka_broker)
     (query_id,) = server.node.engine.queries
     application = server.node.running(query_id)
     assert application is not None
@@ -207,11 +209,7 @@ def test_cluster_can_be_terminated(
     start: Start, service: str, kafka_broker: str, kafka_admin: Admin
 ) -> None:
     """All queries end, and topics that fit the patterns are deleted."""
-    server = start()
-    rest = Rest(server.url)
-    rest.ksql(script(service))
-    rest.ksql("INSERT INTO clicks VALUES ('a', 1);")
-    wait_for_sums(kafka_broker, service, {"a": 1})
+    _, rest = summing(start, service, kafka_broker)
     answer = rest.client.post("/ksql/terminate", json={"deleteTopicList": [f"{service}su.*"]})
     assert answer.status_code == 200, answer.text
     wait_for(lambda: f"{service}sums" not in kafka_admin.topics(), "the topic is left")

@@ -14,7 +14,7 @@ from penstock.errors import PenstockError
 from penstock.server.sql_server import SqlServer
 from tests.integration.server.processes import Rest
 from tests.integration.server.test_commands import wait_for
-from tests.integration.server.test_queries import script, wait_for_sums
+from tests.integration.server.test_queries import script, summing, wait_for_sums
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow]
 Start = Callable[..., SqlServer]
@@ -53,11 +53,7 @@ def test_alter_system_reaches_running_queries(
     start: Start, service: str, kafka_broker: str
 ) -> None:
     """They go on with their state and the new setting, which outlives the server."""
-    server = start()
-    rest = Rest(server.url)
-    rest.ksql(script(service))
-    rest.ksql("INSERT INTO clicks VALUES ('a', 1);")
-    wait_for_sums(kafka_broker, service, {"a": 1})
+    server, rest = summing(start, service, kafka_broker)
     (query_id,) = server.node.engine.queries
     before = server.node.running(query_id)
     assert threads_of(server, query_id) == 1
