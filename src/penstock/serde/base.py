@@ -6,9 +6,12 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from penstock.model.record import Headers
+
+if TYPE_CHECKING:
+    from penstock.serde.shape import Shape
 
 T = TypeVar("T")
 
@@ -95,6 +98,11 @@ class Serde(ABC, Generic[T]):
         inner = [v.layout for n in members if isinstance(v := getattr(self, n, None), Serde)]
         words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
         return f"{words} of {', '.join(inner)}" if inner else words
+
+    @property
+    def shape(self) -> Shape | None:
+        """What is known of the members of values; ``None`` means that they may have any."""
+        return None
 
     @property
     def is_open(self) -> bool:

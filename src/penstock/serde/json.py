@@ -14,6 +14,7 @@ from penstock.serde.column_serde import ColumnSerde, HasColumnSerde
 from penstock.serde.from_json import Hints, is_pydantic_model, reader_for
 from penstock.serde.json_readers import Read
 from penstock.serde.own_code import runs_own_code
+from penstock.serde.shape import Shape, TypeShape
 from penstock.serde.to_json import ANY_KEYS, check_finite, to_json
 
 _loads = orjson.loads
@@ -81,6 +82,10 @@ class TypedJsonSerde(Serde[Any], HasColumnSerde):
         return self._columns
 
     @property
+    def shape(self) -> Shape:
+        return TypeShape(self.of, self.hints)
+
+    @property
     def layout(self) -> str:
         # Reading checks the members by itself, and takes missing ones from the defaults.
         return "json"
@@ -99,6 +104,10 @@ class PydanticJsonSerde(Serde[Any]):
     """Instances of a pydantic model, written and checked by pydantic, under their aliases."""
 
     model: Any
+
+    @property
+    def shape(self) -> Shape:
+        return TypeShape(self.model)
 
     @property
     def layout(self) -> str:

@@ -11,6 +11,7 @@ from typing import SupportsFloat
 from uuid import UUID
 
 from penstock.serde.base import Serde
+from penstock.serde.shape import Shape, TypeShape
 
 # This is the hot path. A good value costs one call in C without further checks. What is wrong
 # with a bad value is found out after the call has failed.
@@ -29,6 +30,10 @@ _SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 class StringSerde(Serde[str]):
     """Text as UTF-8. Malformed bytes become U+FFFD, as in Java, and are never an error."""
 
+    @property
+    def shape(self) -> Shape:
+        return TypeShape(str)
+
     def encode(self, value: str) -> bytes:
         try:
             return _utf8(value)
@@ -46,6 +51,10 @@ class StringSerde(Serde[str]):
 @dataclass(frozen=True, slots=True)
 class LongSerde(Serde[int]):
     """Integers of 64 bits: 8 bytes, big-endian."""
+
+    @property
+    def shape(self) -> Shape:
+        return TypeShape(int)
 
     def encode(self, value: int) -> bytes:
         try:
@@ -66,6 +75,10 @@ class LongSerde(Serde[int]):
 class IntegerSerde(Serde[int]):
     """Integers of 32 bits: 4 bytes, big-endian."""
 
+    @property
+    def shape(self) -> Shape:
+        return TypeShape(int)
+
     def encode(self, value: int) -> bytes:
         try:
             return _pack_integer(value if type(value) is int else _integer(value, "integer"))
@@ -85,6 +98,10 @@ class IntegerSerde(Serde[int]):
 class ShortSerde(Serde[int]):
     """Integers of 16 bits: 2 bytes, big-endian."""
 
+    @property
+    def shape(self) -> Shape:
+        return TypeShape(int)
+
     def encode(self, value: int) -> bytes:
         try:
             return _pack_short(value if type(value) is int else _integer(value, "short"))
@@ -103,6 +120,10 @@ class ShortSerde(Serde[int]):
 @dataclass(frozen=True, slots=True)
 class DoubleSerde(Serde[float]):
     """IEEE 754 numbers of 64 bits: 8 bytes, big-endian. Writes ints, too, and reads floats."""
+
+    @property
+    def shape(self) -> Shape:
+        return TypeShape(float)
 
     def encode(self, value: float) -> bytes:
         # Java writes every NaN with the same bits, so NaN takes the slow path.
@@ -124,6 +145,10 @@ class DoubleSerde(Serde[float]):
 class FloatSerde(Serde[float]):
     """IEEE 754 numbers of 32 bits: 4 bytes, big-endian. A Python float loses precision here."""
 
+    @property
+    def shape(self) -> Shape:
+        return TypeShape(float)
+
     def encode(self, value: float) -> bytes:
         try:
             return _pack_float(value if type(value) is float else _real(value, "float"))
@@ -143,6 +168,10 @@ class FloatSerde(Serde[float]):
 class BytesSerde(Serde[bytes]):
     """Bytes as they are; takes any bytes-like object."""
 
+    @property
+    def shape(self) -> Shape:
+        return TypeShape(bytes)
+
     def encode(self, value: bytes) -> bytes:
         if type(value) is bytes:
             return value
@@ -157,6 +186,10 @@ class BytesSerde(Serde[bytes]):
 @dataclass(frozen=True, slots=True)
 class BooleanSerde(Serde[bool]):
     """One byte: 1 for true, 0 for false, nothing else."""
+
+    @property
+    def shape(self) -> Shape:
+        return TypeShape(bool)
 
     def encode(self, value: bool) -> bytes:
         if value is True:

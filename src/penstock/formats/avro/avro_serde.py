@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
+
 from penstock.formats.language import format_module
 from penstock.formats.schema_serde import SchemaCodec, SchemaSerde
 from penstock.formats.schema_text import JsonSchemaLike, json_text
 from penstock.registry.registry import SchemaKind
+from penstock.serde.shape import NamedMembers, Shape, TypeShape
 
 _PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 
@@ -59,5 +62,17 @@ class AvroSerde(SchemaSerde[Any]):
         codec = format_module("avro.avro_values", "AVRO").AvroCodec(self._given, self._of)
         return codec
 
+    @property
+    def shape(self) -> Shape | None:
+        return TypeShape(self._of) if self._of is not None else record_shape(json_text(self._given))
+
     def _arguments(self) -> tuple[Any, ...]:
         return self._given, self._of
+
+
+def record_shape(text: str | None) -> Shape | None:
+    """Return the fields of a record schema; ``None`` for any other schema."""
+    schema = None if text is None else orjson.loads(text)
+    if not isinstance(schema, dict) or schema.get("type") != "record":
+        return None
+    return NamedMembers(schema["name"], {each["name"]: None for each in schema["fields"]})

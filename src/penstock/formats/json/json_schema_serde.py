@@ -9,6 +9,7 @@ from penstock.formats.json.json_schema_values import JsonSchemaCodec
 from penstock.formats.schema_serde import SchemaCodec, SchemaSerde
 from penstock.formats.schema_text import JsonSchemaLike, json_text
 from penstock.registry.registry import SchemaKind
+from penstock.serde.shape import Shape, TypeShape
 from penstock.settings.schema_registry import FAIL_INVALID_JSON
 
 
@@ -59,6 +60,10 @@ class JsonSchemaSerde(SchemaSerde[Any]):
         made = super()._copy(settings, is_key=is_key)
         made._codec = made._new_codec()
         return made
+
+    @property
+    def shape(self) -> Shape | None:
+        return None if self._of is None else TypeShape(self._of)
 
     def _arguments(self) -> tuple[Any, ...]:
         return self._given, self._of

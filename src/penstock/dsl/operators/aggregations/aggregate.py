@@ -11,6 +11,7 @@ from typing import Any
 
 from penstock.dsl.operators.aggregations.folds import Fold
 from penstock.dsl.operators.aggregations.group_by import Grouping, regrouped
+from penstock.dsl.operators.expression_fields import check_fields
 from penstock.dsl.options.materialized import Materialized
 from penstock.dsl.plan.logical import Operator
 from penstock.dsl.plan.materialize import Materialization, key_value_store, materialize
@@ -40,6 +41,8 @@ def fold_materialization(
     grouping: Grouping, fold: Fold, options: Materialized[Any, Any] | None
 ) -> Materialization:
     """Name the store. Serdes that are not given follow from the fold, if possible."""
+    for expression in fold.expressions:
+        check_fields("aggregate", expression, grouping.key_serde, grouping.value_serde)
     value_serde = grouping.value_serde if fold.reducer is not None else None
     wanted = materialize(grouping.graph, options or Materialized(), fold.prefix)
     return wanted.with_serdes_or(grouping.key_serde, value_serde)

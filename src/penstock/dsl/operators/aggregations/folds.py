@@ -20,6 +20,7 @@ from penstock.expr.aggregates import (
     count_start,
     count_step,
 )
+from penstock.expr.expression import Expression
 from penstock.model.site import caller_site
 from penstock.serde.serdes import Serdes
 
@@ -41,6 +42,17 @@ class Fold:
     merger: Merger | None = None
     reducer: Reducer | None = None
     prefix: str = "KSTREAM-AGGREGATE-"
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """Return what is aggregated, if it is expressions and not functions of the user."""
+        match getattr(self.aggregator, "__self__", None):
+            case SingleAggregate(only=only):
+                return (only.of,)
+            case NamedAggregates(named=named):
+                return tuple(each.of for each in named.values())
+            case _:
+                return ()
 
 
 def counting() -> Fold:

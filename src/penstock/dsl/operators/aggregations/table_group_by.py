@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from penstock.dsl.operators.arity import check_arity
+from penstock.dsl.operators.expression_fields import check_fields
 from penstock.dsl.options.stream_options import Grouped
 from penstock.dsl.plan.logical import LogicalGraph, LogicalNode, Operator
 from penstock.dsl.plan.table import Table
@@ -89,6 +90,7 @@ def group_table(
 ) -> GroupedTable:
     """Add the re-keying. It needs old rows, so the table gets a store if it has none."""
     check_arity("group_by", "selector", fn, "key", "value")
+    check_fields("group_by", fn, table.key_serde, table.value_serde)
     graph = table.graph
     name = graph.names.given_or_new(options.name, "KTABLE-SELECT-")
     node = VersionedOperator(name, partial(TableGroupBy, fn=fn))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.dsl.operators.aggregations.table_group_by import VersionedOperator
 from penstock.dsl.operators.arity import number_of_arguments
+from penstock.dsl.operators.expression_fields import check_fields
 from penstock.dsl.options.join_options import TableJoined
 from penstock.dsl.options.materialized import Materialized
 from penstock.dsl.plan.logical import LogicalNode, Operator, PlannedStore
@@ -109,6 +110,8 @@ def join_tables_on_foreign_key(
     operator = "left_join" if is_left else "join"
     shapes = ("left", "right"), ("key", "left", "right")
     key_shapes = ("value",), ("key", "value")
+    check_fields(operator, foreign_key, left.key_serde, left.value_serde)
+    check_fields(operator, joiner, left.value_serde, right.value_serde)
     join = _Join(
         left,
         right,

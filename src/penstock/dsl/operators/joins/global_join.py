@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from penstock.dsl.operators.arity import check_arity, number_of_arguments
+from penstock.dsl.operators.expression_fields import check_fields
 from penstock.dsl.plan.logical import Operator
 from penstock.dsl.plan.stream import Stream
 from penstock.dsl.plan.table import GlobalTable
@@ -25,8 +26,10 @@ def join_stream_with_global_table(
     """Add a join. It needs no repartition, and does not change whether one is needed later."""
     operator = "left_join" if is_left else "join"
     check_arity(operator, "key_selector", key_selector, "key", "value")
+    check_fields(operator, key_selector, stream.key_serde, stream.value_serde)
     shapes = ("left", "right"), ("key", "left", "right")
     with_key = number_of_arguments(operator, "joiner", joiner, *shapes) == 3
+    check_fields(operator, joiner, stream.value_serde, table.value_serde)
     node = Operator(
         # Java uses this name for inner joins, too.
         stream.graph.names.given_or_new(name, "KSTREAM-LEFTJOIN-"),

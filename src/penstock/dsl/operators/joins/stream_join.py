@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from penstock.dsl.operators.arity import number_of_arguments
+from penstock.dsl.operators.expression_fields import check_fields
 from penstock.dsl.operators.joins.stream_join_stores import JoinStores, join_stores
 from penstock.dsl.operators.topics.repartition import repartition_for_join
 from penstock.dsl.options.join_options import StreamJoined
@@ -132,6 +133,7 @@ def join_streams(
     operator = "join" if kind is JoinKind.INNER else f"{kind.value}_join"
     shapes = ("left", "right"), ("key", "left", "right")
     with_key = number_of_arguments(operator, "joiner", joiner, *shapes) == 3
+    check_fields(operator, joiner, left.value_serde, right.value_serde)
     not_none(windows, f"{operator}: windows")
     left, right = _repartitioned(left, right, options)
     sources = copartition(left, [right])

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from penstock.dsl.operators.arity import number_of_arguments
+from penstock.dsl.operators.expression_fields import check_fields
 from penstock.dsl.operators.topics.repartition import repartition_for_join
 from penstock.dsl.options.join_options import Joined
 from penstock.dsl.plan.logical import Operator, PlannedStore
@@ -57,6 +58,7 @@ def join_stream_with_table(
     operator = "left_join" if is_left else "join"
     shapes = ("left", "right"), ("key", "left", "right")
     with_key = number_of_arguments(operator, "joiner", joiner, *shapes) == 3
+    check_fields(operator, joiner, stream.value_serde, table.value_serde)
     key_serde, value_serde = resolve_serde(options.key_serde), resolve_serde(options.value_serde)
     stream = repartition_for_join(stream, options.name, key_serde, value_serde)
     key_serde, value_serde = key_serde or stream.key_serde, value_serde or stream.value_serde

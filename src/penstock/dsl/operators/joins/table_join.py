@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.dsl.operators.arity import number_of_arguments
+from penstock.dsl.operators.expression_fields import check_fields
 from penstock.dsl.options.materialized import Materialized
 from penstock.dsl.plan.logical import LogicalNode, PlannedStore
 from penstock.dsl.plan.materialize import Materialization, key_value_store, materialize
@@ -115,6 +116,7 @@ def join_tables(
     operator = "join" if kind is JoinKind.INNER else f"{kind.value}_join"
     shapes = ("left", "right"), ("key", "left", "right")
     with_key = number_of_arguments(operator, "joiner", joiner, *shapes) == 3
+    check_fields(operator, joiner, left.value_serde, right.value_serde)
     graph, names = left.graph, left.graph.names
     wanted = _materialization(left, options)
     merge_name = names.given_or_new(name, _MERGE)

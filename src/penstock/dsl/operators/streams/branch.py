@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic
 
 from penstock.dsl.generics import K, V
+from penstock.dsl.operators.expression_fields import check_fields
 from penstock.dsl.operators.returns import check_function
 from penstock.dsl.options.naming import Named
 from penstock.dsl.options.stream_options import Branched, options_of
@@ -37,6 +38,7 @@ class Splitter:
     def add(self, predicate: Callable[[Any, Any], bool], suffix: str | None) -> Stream:
         """Add a branch for records that match the predicate and no earlier branch."""
         check_function("branch", "predicate", predicate, "key", "value")
+        check_fields("branch", predicate, self._stream.key_serde, self._stream.value_serde)
         self._predicates.append(predicate)
         stream = self._child(suffix, len(self._predicates))
         self._children.append(stream.name)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from penstock.dsl.operators.arity import check_arity
+from penstock.dsl.operators.expression_fields import check_fields
 from penstock.dsl.operators.topics.repartition import repartition_for_join
 from penstock.dsl.options.deduplicated import Deduplicated
 from penstock.dsl.plan.logical import Operator, PlannedStore
@@ -36,6 +37,7 @@ def deduplicate_stream(
     interval_ms = _positive(interval)
     if id_selector is not None:
         check_arity("deduplicate_by_key_value", "id selector", id_selector, "key", "value")
+        check_fields("deduplicate_by_key_value", id_selector, stream.key_serde, stream.value_serde)
     names = stream.graph.names
     name = names.given_or_new(options.name, _PREFIX)
     generated = names.new_store_name(_PREFIX)

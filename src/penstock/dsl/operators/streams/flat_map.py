@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from penstock.dsl.operators.arity import check_arity
+from penstock.dsl.operators.expression_fields import check_fields
 from penstock.dsl.plan.logical import Operator
 from penstock.dsl.plan.stream import Stream
 from penstock.topology.nodes import FlatMap
@@ -17,6 +18,7 @@ def flat_map_stream(
 ) -> Stream:
     """Add the operator. Afterwards no serde is known, and equal keys may be in different tasks."""
     check_arity("flat_map", "mapper", fn, "key", "value")
+    check_fields("flat_map", fn, stream.key_serde, stream.value_serde)
     name = stream.graph.names.given_or_new(name, "KSTREAM-FLATMAP-")
     node = Operator(name, partial(FlatMap, fn=fn), changes_key=True)
     return stream.then(node, key_serde=None, value_serde=None, key_changed=True)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from penstock.dsl.operators.arity import number_of_arguments
+from penstock.dsl.operators.expression_fields import check_fields
 from penstock.dsl.plan.logical import Operator
 from penstock.dsl.plan.stream import Stream
 from penstock.topology.nodes import FlatMapValues
@@ -18,6 +19,7 @@ def flat_map_stream_values(
     """Add the operator. Afterwards the value serde is not known; keys and partitions stay."""
     shapes = ("value",), ("key", "value")
     with_key = number_of_arguments("flat_map_values", "mapper", fn, *shapes) == 2
+    check_fields("flat_map_values", fn, stream.key_serde, stream.value_serde)
     name = stream.graph.names.given_or_new(name, "KSTREAM-FLATMAPVALUES-")
     node = Operator(name, partial(FlatMapValues, fn=fn, with_key=with_key), changes_value=True)
     return stream.then(node, value_serde=None)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from penstock.dsl.operators.arity import check_arity
+from penstock.dsl.operators.expression_fields import check_fields
 from penstock.dsl.plan.logical import Operator
 from penstock.dsl.plan.stream import Stream
 from penstock.topology.nodes import Map
@@ -17,6 +18,7 @@ def map_stream(
 ) -> Stream:
     """Add the operator. Afterwards no serde is known, and equal keys may be in different tasks."""
     check_arity("map", "mapper", fn, "key", "value")
+    check_fields("map", fn, stream.key_serde, stream.value_serde)
     name = stream.graph.names.given_or_new(name, "KSTREAM-MAP-")
     node = Operator(name, partial(Map, fn=fn), changes_key=True)
     return stream.then(node, key_serde=None, value_serde=None, key_changed=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.dsl.operators.arity import check_arity
+from penstock.dsl.operators.expression_fields import check_fields
 from penstock.dsl.options.stream_options import Printed
 from penstock.dsl.plan.logical import Operator
 from penstock.dsl.plan.stream import Stream
@@ -19,12 +20,14 @@ from penstock.topology.nodes import Peek
 
 def peek_stream(stream: Stream, fn: Callable[[Any, Any], object], name: str | None) -> Stream:
     check_arity("peek", "action", fn, "key", "value")
+    check_fields("peek", fn, stream.key_serde, stream.value_serde)
     name = stream.graph.names.given_or_new(name, "KSTREAM-PEEK-")
     return stream.then(Operator(name, partial(Peek, fn=fn)))  # type: ignore[arg-type]
 
 
 def for_each_record(stream: Stream, fn: Callable[[Any, Any], object], name: str | None) -> None:
     check_arity("for_each", "action", fn, "key", "value")
+    check_fields("for_each", fn, stream.key_serde, stream.value_serde)
     name = stream.graph.names.given_or_new(name, "KSTREAM-FOREACH-")
     stream.then(Operator(name, partial(Peek, fn=fn, forwards=False)))  # type: ignore[arg-type]
 
@@ -33,6 +36,7 @@ def print_stream(stream: Stream, options: Printed[Any, Any]) -> None:
     """Print a line per record. Without a label, it starts with the name of the stream's node."""
     mapper = options.mapper or _pair
     check_arity("print", "mapper", mapper, "key", "value")
+    check_fields("print", mapper, stream.key_serde, stream.value_serde)
     action = PrintLine(options.label or stream.name, mapper, _emptied(options.file))
     name = stream.graph.names.given_or_new(options.name, "KSTREAM-PRINTER-")
     stream.then(Operator(name, partial(Peek, fn=action, forwards=False)))

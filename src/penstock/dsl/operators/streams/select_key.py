@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from penstock.dsl.operators.expression_fields import check_fields
 from penstock.dsl.operators.returns import check_function
 from penstock.dsl.operators.topics.repartition import repartition
 from penstock.dsl.options.naming import Named, name_of
@@ -37,5 +38,6 @@ def key_selection(
 ) -> Operator:
     """Return the step that changes the key, which is also the first step of ``group_by``."""
     check_function(operator, "key selector", fn, "key", "value")
+    check_fields(operator, fn, stream.key_serde, stream.value_serde)
     name = stream.graph.names.given_or_new(name, "KSTREAM-KEY-SELECT-")
     return Operator(name, partial(SelectKey, fn=fn), changes_key=True)

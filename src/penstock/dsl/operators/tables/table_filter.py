@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from penstock.dsl.operators.expression_fields import check_fields
 from penstock.dsl.operators.returns import check_function
 from penstock.dsl.operators.tables.table_derivation import derive
 from penstock.dsl.options.materialized import Materialized
@@ -26,6 +27,7 @@ def filter_table(
     """Add a filter; the rows keep their serdes."""
     operator = "filter_not" if negate else "filter"
     check_function(operator, "predicate", predicate, "key", "value")
+    check_fields(operator, predicate, table.key_serde, table.value_serde)
     filtered = derive(
         table,
         partial(TableFilter, predicate=predicate, negate=negate),
