@@ -18,6 +18,7 @@ def error_of(sql: str) -> ParseError:
     ("sql", "name"),
     [
         ("SELECT a FROM s UNION SELECT a FROM t;", "UNION without ALL"),
+        ("SELECT * FROM s JOIN t FOR SYSTEM_TIME AS OF s.p ON s.a = t.a;", "FOR SYSTEM_TIME AS OF"),
         ("SELECT a FROM s UNION DISTINCT SELECT a FROM t;", "UNION without ALL"),
         (
             "SELECT LAG(a) OVER (PARTITION BY b ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM s;",

@@ -7,12 +7,8 @@ import re
 import orjson
 
 from penstock.model.secrets import HIDDEN, shown
+from penstock.sql.syntax.assignments import Assignment, with_values
 from penstock.sql.syntax.masking import OPEN, is_about_new_connector, masked_sql
-
-_ASSIGNED = re.compile(
-    r"""(?P<name>"[^"]*"|'[^']*'|`[^`]*`|[A-Za-z_][\w.]*)(?P<between>\s*=\s*)"""
-    r"""'(?P<value>(?:[^']|'')*)'"""
-)
 
 
 def masked(sql: str) -> str:
@@ -24,7 +20,7 @@ def masked(sql: str) -> str:
     >>> masked("SET 'sasl.jaas.config' = 'p';")
     "SET 'sasl.jaas.config' = '[hidden]';"
     """
-    return _ASSIGNED.sub(_without_secret, masked_sql(sql))
+    return with_values(masked_sql(sql), _without_secret)
 
 
 def blotted(sql: str) -> str:
@@ -37,13 +33,12 @@ def blotted(sql: str) -> str:
     """
     is_connector = is_about_new_connector(sql)
 
-    def blot(found: re.Match[str]) -> str:
-        name, value = found["name"].strip("\"'`"), found["value"]
+    def blot(found: Assignment) -> str:
+        name, value = found.name, found.value
         is_open = name.lower() in OPEN if is_connector else shown(name, value) == value
-        text = value if is_open else re.sub(r"[^\n]", "*", value)
-        return f"{found['name']}{found['between']}'{text}'"
+        return value if is_open else re.sub(r"[^\n]", "*", value)
 
-    return _ASSIGNED.sub(blot, sql)
+    return with_values(sql, blot)
 
 
 #: Topics with the commands of servers, of Penstock and of ksqlDB.
@@ -79,7 +74,5 @@ def masked_command(value: bytes | None) -> str | None:
     return orjson.dumps(data).decode()
 
 
-def _without_secret(found: re.Match[str]) -> str:
-    name, value = found["name"].strip("\"'`"), found["value"].replace("''", "'")
-    text = shown(name, value).replace("'", "''")
-    return f"{found['name']}{found['between']}'{text}'"
+def _without_secret(found: Assignment) -> str:
+    return shown(found.name, found.value.replace("''", "'")).replace("'", "''")

@@ -235,7 +235,7 @@ def _refuse_windowed_tables(analysis: Analysis) -> None:
             raise AnalysisError(
                 "windowed-table",
                 f"{each.alias} is a windowed table, which no persistent query can read",
-                fix="read its topic as a stream",
+                fix=f"read its changes as a stream: FROM CHANGES({each.source.name})",
                 span=analysis.query.source.span,
             )
 

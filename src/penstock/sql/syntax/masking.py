@@ -9,6 +9,7 @@ from penstock.model.secrets import shown
 from penstock.model.sql.errors import SqlError
 from penstock.sql.ast.expressions import StringLiteral
 from penstock.sql.ast.statements import CreateConnector, Property
+from penstock.sql.syntax.assignments import Assignment, with_values
 from penstock.sql.syntax.format import format_statement
 from penstock.sql.syntax.parser import parse_statement, split_statements
 
@@ -16,9 +17,7 @@ from penstock.sql.syntax.parser import parse_statement, split_statements
 MASK = "[string]"
 #: Properties of connectors that are never secret. Each connector has other properties of its own.
 OPEN = frozenset({"connector.class"})
-_CONNECTOR = re.compile(r"(?is)\bCREATE\s+(?:SOURCE|SINK)\s+CONNECTOR\b")
-#: A quoted name, and a quoted value in which two quotes stand for one.
-_PAIR = re.compile(r"""('[^']+'|"[^"]+"|`[^`]+`)(\s*=\s*)('(?:[^']|'')*')""")
+_CONNECTOR = re.compile(r"(?is)\bCREATE\s++(?:SOURCE|SINK)\s++CONNECTOR\b")
 
 
 def masked_connector(statement: CreateConnector) -> str:
@@ -39,7 +38,7 @@ def masked_sql(script: str) -> str:
         return "\n".join(f"{_masked_piece(piece.text)};" for piece in split_statements(script))
     except SqlError:
         # A statement that does not parse may contain secrets, too.
-        return _PAIR.sub(_masked_pair, script)
+        return with_values(script, _masked_value)
 
 
 def is_about_new_connector(script: str) -> bool:
@@ -54,7 +53,7 @@ def blotted(script: str) -> str:
     """
     if not is_about_new_connector(script):
         return script
-    return _PAIR.sub(_blotted_pair, script)
+    return with_values(script, _blotted_value)
 
 
 def _masked_piece(text: str) -> str:
@@ -68,15 +67,11 @@ def _masked(property_: Property) -> Property:
     return replace(property_, value=StringLiteral(MASK))
 
 
-def _masked_pair(found: re.Match[str]) -> str:
-    name, between, value = found.groups()
-    return f"{name}{between}" + (value if name[1:-1] in OPEN else f"'{MASK}'")
+def _masked_value(found: Assignment) -> str:
+    return MASK if found.is_quoted and found.name not in OPEN else found.value
 
 
-def _blotted_pair(found: re.Match[str]) -> str:
-    name, between, value = found.groups()
-    inner = value[1:-1]
-    if shown(name[1:-1], inner) == inner:
-        return found.group()
-    stars = "".join("\n" if letter == "\n" else "*" for letter in inner)
-    return f"{name}{between}'{stars}'"
+def _blotted_value(found: Assignment) -> str:
+    if not found.is_quoted or shown(found.name, found.value) == found.value:
+        return found.value
+    return "".join("\n" if letter == "\n" else "*" for letter in found.value)

@@ -93,7 +93,9 @@ _CLAUSES = (
     _clause("FETCH", "FETCH FIRST | FETCH NEXT", "use LIMIT"),
     _clause("DISTINCT ON", "DISTINCT ON", "GROUP BY the columns, LATEST_BY_OFFSET(other)"),
     _clause("FOR UPDATE", "FOR UPDATE | FOR SHARE", "leave it out: queries lock nothing"),
-    _clause("AS OF", "FOR SYSTEM_TIME | AS OF", "filter by ROWTIME"),
+    _clause("FOR SYSTEM_TIME AS OF", "FOR SYSTEM_TIME",
+            "leave it out: JOIN ON the key finds the row that the table has by then"),
+    _clause("AS OF", "AS OF", "filter by ROWTIME"),
     _clause("ILIKE", "ILIKE *", "write LCASE(text) LIKE 'pattern'"),
     _clause("SIMILAR TO", "SIMILAR TO | RLIKE * | REGEXP *",
             "write REGEXP_EXTRACT('pattern', text) IS NOT NULL"),
@@ -103,6 +105,9 @@ _CLAUSES = (
     _clause("PIVOT", "PIVOT ( | UNPIVOT (", "use CASE in aggregates, or EXPLODE"),
     _clause("MATCH_RECOGNIZE", "MATCH_RECOGNIZE (", "write a processor in a program of the DSL"),
 )  # fmt: skip
+
+#: How far behind the start of a construct the parser may fail at most.
+_FARTHEST = max(len(pattern) for each in _CLAUSES for pattern in each.patterns) + _REACH
 
 
 def unsupported_error(
@@ -119,7 +124,8 @@ def unsupported_error(
             if _matches(lexemes, 0, pattern):
                 name = " ".join("..." if word == _ANY else word for word in pattern)
                 return _error(name, each, lexemes[0])
-    for start in range(min(failed, len(lexemes) - 1), -1, -1):
+    last = min(failed, len(lexemes) - 1)
+    for start in range(last, max(-1, failed - _FARTHEST - 1), -1):
         for each in _clauses_at(lexemes, start, failed, keywords):
             return _error(each.name, each, _named(lexemes, start))
     return None
@@ -152,7 +158,7 @@ def _matches(lexemes: Sequence[Lexeme], start: int, pattern: tuple[str, ...]) ->
         return False
     return all(
         word == _ANY or (lexeme.value == word and lexeme.kind in ("WORD", "PUNCTUATION"))
-        for word, lexeme in zip(pattern, lexemes[start:], strict=False)
+        for word, lexeme in zip(pattern, lexemes[start : start + len(pattern)], strict=True)
     )
 
 
