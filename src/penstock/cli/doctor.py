@@ -25,7 +25,7 @@ from penstock.kafka.broker_folder import free_port
 from penstock.kafka.broker_registry import find_project_broker
 from penstock.kafka.distribution import KAFKA_VERSION, installed
 from penstock.kafka.java import VECTOR_MODULE, find_java
-from penstock.kafka.machine import cache_folder
+from penstock.kafka.machine import cache_folder, environment
 
 _GIB = 1024**3
 _SIGNS = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗", "red")}
@@ -96,8 +96,9 @@ def _spark() -> Check:
         return Check("spark", "fail", "pyspark is not installed", install_command("spark"))
     # Imported in a process of its own, since an import that fails halfway could break this one.
     done = subprocess.run(
-        [sys.executable, "-c", "import pyspark.sql"], capture_output=True, text=True, check=False
-    )
+        [sys.executable, "-c", "import pyspark.sql"], env=environment(), capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no message"])[-1]
         return Check(

@@ -20,6 +20,7 @@ from penstock.kafka.class_archive import JAVA_OPTIONS, class_options
 from penstock.kafka.distribution import Distribution
 from penstock.kafka.errors import BrokerError
 from penstock.kafka.java import Java
+from penstock.kafka.machine import environment
 from penstock.kafka.processes import watchdog
 from penstock.kafka.processes.process_folder import ProcessFolder
 
@@ -86,6 +87,7 @@ def _launch(
     with open(folder.log, "ab") as log:
         return subprocess.Popen(
             command,
+            env=environment(),
             stdin=stdin,
             stdout=log,
             stderr=log,

@@ -16,6 +16,7 @@ from pathlib import Path
 from penstock.kafka.broker_folder import BrokerFolder
 from penstock.kafka.distribution import Distribution
 from penstock.kafka.java import Java
+from penstock.kafka.machine import environment
 from penstock.kafka.processes import archive_maker
 
 #: Options of every broker. Java refuses an archive that was made with another garbage collector.
@@ -54,6 +55,7 @@ def archive_listed_classes(java: Java, distribution: Distribution, folder: Broke
                 sys.executable, "-I", "-S", str(Path(archive_maker.__file__)), str(listed),
                 str(archive), *_dump_command(java, distribution),
             ],
+            env=environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

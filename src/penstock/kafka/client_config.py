@@ -69,9 +69,9 @@ def consumer_settings(
     """
     own = config.with_prefix("consumer.") | config.with_prefix(f"{role}.consumer.")
     application = config[APPLICATION_ID]
-    fixed: dict[str, Any] = {"enable.auto.commit": False}
-    if config[PROCESSING_GUARANTEE] == "exactly_once_v2":
-        fixed["isolation.level"] = "read_committed"
+    fixed: dict[str, Any] = {
+        "enable.auto.commit": False, "isolation.level": isolation_level(config),
+    }  # fmt: skip
     if role == "main":
         given = {"auto.offset.reset": config[AUTO_OFFSET_RESET]}
         fixed["group.id"] = application
@@ -83,6 +83,19 @@ def consumer_settings(
     if role != "main":
         settings.pop("group.instance.id", None)
     return settings
+
+
+def isolation_level(config: StreamsConfig) -> str:
+    """Return the isolation level of all consumers of an application.
+
+    There is one for all: a table that is restored from its source topic must see the records that
+    its task has processed, and a batch must not be planned further than its reader can see. With
+    ``at_least_once`` the default is Java's, ``read_uncommitted``; librdkafka's is the other one.
+    """
+    if config[PROCESSING_GUARANTEE] == "exactly_once_v2":
+        return "read_committed"
+    own = config.with_prefix("consumer.") | config.with_prefix("main.consumer.")
+    return str(own.get("isolation.level", "read_uncommitted"))
 
 
 def restore_consumer_settings(

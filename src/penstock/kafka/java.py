@@ -14,7 +14,7 @@ from pathlib import Path
 
 from penstock.extras import install_command
 from penstock.kafka.errors import JavaError
-from penstock.kafka.machine import cache_folder, variable
+from penstock.kafka.machine import cache_folder, environment, variable
 
 OLDEST_MAJOR = 17
 #: Spark asks for this module on its command line; a Java without it refuses to start.
@@ -112,8 +112,9 @@ def _release_file(file: Path) -> dict[str, str]:
 def _ask_version(executable: Path) -> str | None:
     try:
         answer = subprocess.run(
-            [executable, "-version"], capture_output=True, text=True, timeout=30, check=True
-        )
+            [executable, "-version"], env=environment(), capture_output=True, text=True,
+            timeout=30, check=True,
+        )  # fmt: skip
     except (OSError, subprocess.SubprocessError):
         # On macOS, /usr/bin/java exists and fails if no Java is installed.
         return None

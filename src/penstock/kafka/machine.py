@@ -16,6 +16,17 @@ def variable(name: str) -> str | None:
     return os.environ.get(name) or None
 
 
+def environment() -> dict[str, str]:
+    """Return a copy of the environment variables, for a process that is started from here.
+
+    Without ``env=`` the system reads the list of variables itself. If another thread sets one
+    meanwhile, as the start of Spark does, the list may have moved: ``OSError: Bad address``, or
+    wrong variables. A variable that another thread deletes meanwhile is left out.
+    """
+    there = ((name, os.environ.get(name)) for name in os.environ)
+    return {name: value for name, value in there if value is not None}
+
+
 def set_variable(name: str, value: str) -> None:
     """Set an environment variable for programs that are started from here, such as Spark."""
     os.environ[name] = value

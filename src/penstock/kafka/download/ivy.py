@@ -17,7 +17,7 @@ from penstock.kafka.download.jar_download import Progress
 from penstock.kafka.download.maven import Repository, maven_mirror
 from penstock.kafka.errors import BrokerError
 from penstock.kafka.java import Java
-from penstock.kafka.machine import proxy_options
+from penstock.kafka.machine import environment, proxy_options
 
 _TIMEOUTS = [
     "-Dsun.net.client.defaultConnectTimeout=15000",
@@ -127,8 +127,8 @@ def _run(command: list[str], seen: Counter[str]) -> str | None:
     """Run Ivy. Return None, or the last lines of its output if it failed."""
     tail: deque[str] = deque(maxlen=15)
     with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, errors="replace",
+        command, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, errors="replace",
     ) as ivy:  # fmt: skip
         assert ivy.stdout is not None
         for line in ivy.stdout:

@@ -21,6 +21,7 @@ from typing import Any
 import cloudpickle
 
 from penstock.errors import StreamsError
+from penstock.kafka.machine import environment
 from penstock.runtime.spark.driver.unpicklable import culprit
 
 #: Modules are registered for the whole process, in which other applications may start, too.
@@ -87,6 +88,7 @@ def fresh_path() -> tuple[str, ...]:
     """Return the search path of a new interpreter, without its start folder; found once."""
     program = "import json, sys; print(json.dumps(sys.path[1:]))"
     run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
-    )
+        [sys.executable, "-c", program], env=environment(), capture_output=True, text=True,
+        check=True, timeout=60,
+    )  # fmt: skip
     return tuple(json.loads(run.stdout))

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from penstock.kafka.machine import environment
+
 IS_LINUX = sys.platform.startswith("linux")
 _MOST_GENERATIONS = 12
 
@@ -117,6 +119,7 @@ def _command(pid: int) -> list[str]:
 
 def _ps(pid: int, field: str) -> str:
     run = subprocess.run(
-        ["ps", "-o", f"{field}=", "-p", str(pid)], capture_output=True, text=True, check=False
-    )
+        ["ps", "-o", f"{field}=", "-p", str(pid)], env=environment(), capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
     return run.stdout.strip()

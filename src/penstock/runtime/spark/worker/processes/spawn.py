@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 from penstock.errors import StreamsError
+from penstock.kafka.machine import environment
 from penstock.runtime.spark.exchange.stage_request import Endpoint
 from penstock.runtime.spark.worker.processes.process_tree import (
     IS_LINUX,
@@ -60,7 +61,7 @@ def _spawned(secret: bytes, executor: Executor) -> tuple[Process, Endpoint]:
     given = json.dumps([secret.hex(), executor, sys.path])
     process = subprocess.Popen(
         [sys.executable, "-m", "penstock.runtime.spark.worker.processes.slot_process"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
+        env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
     assert process.stdin is not None
     assert process.stdout is not None
