@@ -115,6 +115,10 @@ soak: setup ## Run the long tests (minutes to hours)
 cluster: setup ## Break a whole cluster at random; ARGS="--minutes 5 --seed 7 --faults broker"
 	@$(BIN)/python -m tests.cluster $(ARGS)
 
+.PHONY: ordinary
+ordinary: setup ## Do what operators do every day, and compare all; ARGS="--minutes 5 --actions quota,clock"
+	@$(BIN)/python -m tests.ordinary $(ARGS)
+
 .PHONY: wheel
 wheel: setup ## Build the wheel and the source distribution into dist/
 	@$(BIN)/python -m hatchling build --directory dist $(ARGS)

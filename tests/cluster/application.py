@@ -43,6 +43,8 @@ class Application:
     report: Callable[[str], None]
     #: What the process finds in its environment besides what every process of the run does.
     variables: Mapping[str, str] = field(default_factory=dict)
+    #: The program: a module that takes the settings as its argument.
+    module: str = "tests.cluster.app"
     process: subprocess.Popen[bytes] | None = None
     ends: list[End] = field(default_factory=list)
 
@@ -73,7 +75,7 @@ class Application:
         self._log_start = log.stat().st_size if log.exists() else 0
         self._end_is_expected = False
         self.started_s = time.monotonic()
-        command = [sys.executable, "-m", "tests.cluster.app", json.dumps(self.settings)]
+        command = [sys.executable, "-m", self.module, json.dumps(self.settings)]
         self.process = self.host.start("app", command, self.variables)
 
     def expect_end(self) -> None:

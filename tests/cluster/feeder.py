@@ -26,12 +26,25 @@ CLOSER = "closer-"
 class Feeder(threading.Thread):
     """Feeds all input topics until ``finish``. Records are never given up: retries are endless."""
 
-    def __init__(self, bootstrap: str, rate: int, seed: int, partitions: int) -> None:
+    def __init__(
+        self,
+        bootstrap: str,
+        rate: int,
+        seed: int,
+        partitions: int,
+        *,
+        partitioner: str = "murmur2_random",
+        name: str = "",
+    ) -> None:
+        """Feed with a partitioner of librdkafka; ``name`` begins all keys but those of words.
+
+        Feeders with different partitioners need different names, so that a key has one partition.
+        """
         super().__init__(name="cluster-feeder", daemon=True)
         self._producer = Producer(
             {
                 "bootstrap.servers": bootstrap,
-                "partitioner": "murmur2_random",
+                "partitioner": partitioner,
                 "enable.idempotence": True,
                 "acks": "all",
                 # 0 waits for ever, also when all brokers are away.
@@ -43,6 +56,7 @@ class Feeder(threading.Thread):
             }
         )
         self._rate = rate
+        self._name = name
         self._partitions = partitions
         self._random = random.Random(seed)
         self._stopping = threading.Event()
@@ -92,8 +106,9 @@ class Feeder(threading.Thread):
             return topic, f"line{chance.randrange(100)}", words, at
         if topic == AMOUNTS:
             amount = struct.pack(">q", chance.randint(1, 100))
-            return topic, f"account{chance.randrange(_SUM_KEYS)}", amount, at
-        return topic, f"key{chance.randrange(_JOIN_KEYS)}", f"{topic[0].upper()}{self.sent}", at
+            return topic, f"{self._name}account{chance.randrange(_SUM_KEYS)}", amount, at
+        text = f"{topic[0].upper()}{self._name}{self.sent}"
+        return topic, f"{self._name}key{chance.randrange(_JOIN_KEYS)}", text, at
 
     def _send(
         self, topic: str, key: str, value: str | bytes, at: int, partition: int | None = None
