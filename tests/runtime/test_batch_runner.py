@@ -55,6 +55,9 @@ class Planner:
 
     def learn(self, *given: float) -> None: ...
 
+    def held_back(self) -> dict[TopicPartition, int]:
+        return {}
+
 
 class Log:
     """The batch log of a driver that leads alone."""

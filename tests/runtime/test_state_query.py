@@ -37,12 +37,13 @@ class Store:
 def asked(
     kind: StoreKind, answers: dict[str, Any], request: StateQueryRequest,
     position: Position | None = None, *, is_active: bool = True, is_global: bool = False,
+    is_placed: bool = True,
 ) -> tuple[query.StateQueryResult, Store]:  # fmt: skip
     store = Store(answers)
     serde = ps.Serdes.string()
     spec = StoreSpec(name="s", kind=kind, key_serde=serde, value_serde=serde)
     config = ps.StreamsConfig({"application.id": "app"})
-    view = StoreView(spec, 4, config, store)
+    view = StoreView(spec, 4, config, store, is_placed=is_placed)
     seen = Position() if position is None else position
     return run_query(view, request, seen, is_active=is_active, is_global=is_global), store
 
@@ -214,3 +215,12 @@ def test_a_query_without_a_key_is_refused() -> None:
     """At once, not on another host."""
     with pytest.raises(InvalidArgumentError, match="null-key"):
         query.KeyQuery.with_key(None)
+
+
+def test_partitions_that_are_all_behind_count_as_one_answer() -> None:
+    """Nobody knows which partition has the key, so all are asked; the caller looks at one."""
+    behind = request(query.KeyQuery.with_key("k")).with_position_bound(
+        PositionBound.at(Position().with_component("t", 0, 9))
+    )
+    result, _ = asked(KV, {"get": None}, behind, is_placed=False)
+    assert result.only_partition_result().failure is FailureReason.NOT_UP_TO_BOUND

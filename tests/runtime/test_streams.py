@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ from penstock.errors import StreamsError
 from penstock.runtime.local.memory_kafka import MemoryKafka
 from penstock.runtime.local.staged import StagedApplication
 from penstock.runtime.spark.driver import streams as module
+from penstock.runtime.spark.driver.observing import start_waits
 from penstock.runtime.spark.driver.observing.restore_watch import RestoreWatch
 from tests.runtime.slot_processes import happens
 
@@ -23,16 +25,17 @@ class Runner:
     """Runs batches until it is stopped, or fails."""
 
     def __init__(self, failure: Exception | None = None) -> None:
-        self.progress = SimpleNamespace(waiting_for=None)
+        self.progress = SimpleNamespace(waiting_for=None, held_back=None)
         self.has_run = True
         self.restores = RestoreWatch(list)
-        self._failure = failure
+        self.failure = failure
         self.is_over = threading.Event()
 
     def run(self) -> None:
-        if self._failure is not None:
-            raise self._failure
-        assert self.is_over.wait(60)
+        if self.failure is None:
+            assert self.is_over.wait(60)
+        if self.failure is not None:
+            raise self.failure
 
 
 class ApplicationRun:
@@ -170,6 +173,38 @@ def test_an_instance_that_does_not_lead_has_started_and_waits(streams_of: Start)
     assert run.steps == ["prepared", "stood by", "led", "stopped"]
 
 
+class LostKafka(ApplicationRun):
+    """A broker that is away when the application wants to begin again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_back = threading.Event()
+
+    def prepare(self) -> None:
+        if "led" in self.steps and not self.is_back.is_set():
+            raise StreamsError("broker-unreachable", "no answer from 127.0.0.1:1")
+        super().prepare()
+
+
+def test_an_application_whose_broker_is_away_does_not_speak_of_other_instances(
+    streams_of: Start,
+) -> None:
+    """It says that the broker does not answer, until it does."""
+    run = LostKafka()
+    streams = streams_of(run)
+    streams.start()
+    first = run.runner
+    assert first is not None
+    first.failure = StreamsError("fenced", "the group has forgotten this member")
+    first.is_over.set()
+    assert happens(lambda: streams.waiting_for == "no answer from 127.0.0.1:1", within_s=60)
+    time.sleep(0.1)
+    assert streams.waiting_for == "no answer from 127.0.0.1:1"
+    run.is_back.set()
+    assert happens(lambda: run.runner is not first and streams.waiting_for is None, within_s=60)
+    assert streams.close("10s")
+
+
 class SilentKafka(ApplicationRun):
     """A broker that does not answer, then says that it is not there, then is."""
 
@@ -189,7 +224,7 @@ def test_an_application_says_that_it_waits_for_its_first_broker(
     streams_of: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half a minute of REBALANCING without a word looks like a fault of Penstock."""
-    monkeypatch.setattr(module, "_QUIET_START_S", 0.0)
+    monkeypatch.setattr(start_waits, "_QUIET_START_S", 0.0)
     run = SilentKafka()
     streams = streams_of(run)
     assert streams.waiting_for is None
@@ -333,7 +368,9 @@ def test_an_instance_that_is_told_to_end_does_not_ask_its_handler(streams_of: St
     assert asked == []
 
 
-def test_what_cannot_be_prepared_is_raised_by_start(streams_of: Start) -> None:
+def test_what_cannot_be_prepared_is_raised_before_spark_starts(
+    streams_of: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A missing topic, or a broker that refuses the user."""
 
     class Unprepared(ApplicationRun):
@@ -341,8 +378,11 @@ def test_what_cannot_be_prepared_is_raised_by_start(streams_of: Start) -> None:
             raise StreamsError("missing-source-topic", "there is no topic 'in'")
 
     run = Unprepared()
+    sessions: list[Any] = []
     streams = streams_of(run)
+    monkeypatch.setattr(module, "spark_session", sessions.append)
     with pytest.raises(StreamsError, match="there is no topic 'in'"):
         streams.start()
+    assert sessions == []
     assert streams.state is ps.State.ERROR
     assert run.steps == ["stopped"]

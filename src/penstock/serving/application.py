@@ -55,6 +55,8 @@ class StoreInfo:
     partitions: int
     is_global: bool = False
     window_size_ms: int | None = None
+    #: Whether murmur2 of a key decides its partition; otherwise any partition may have it.
+    is_placed: bool = False
     #: The topic given to the key serde, and from which change feeds are read.
     changelog: str = ""
 

@@ -118,15 +118,18 @@ def next_page(path: str, query: bytes, order: bytes) -> str:
 
 def peer_query(query: bytes, partitions: Iterable[int], limit: int) -> str:
     """Return the query with which another instance is asked for some partitions of a page."""
-    changed = ("partitions", "limit", "cursors")
+    numbers = ",".join(map(str, partitions))
+    return _changed(query, {"partitions": numbers, "limit": str(limit), "cursors": "true"})
+
+
+def partition_query(query: bytes, partition: int) -> bytes:
+    """Return the query with which another instance is asked for a key of one partition."""
+    return _changed(query, {"partitions": str(partition)}).encode()
+
+
+def _changed(query: bytes, changes: Mapping[str, str]) -> str:
     kept = parse_qsl(query.decode("ascii"), keep_blank_values=True)
-    pairs = [
-        *((name, text) for name, text in kept if name not in changed),
-        ("partitions", ",".join(map(str, partitions))),
-        ("limit", str(limit)),
-        ("cursors", "true"),
-    ]
-    return _joined(pairs)
+    return _joined([*((n, text) for n, text in kept if n not in changes), *changes.items()])
 
 
 def _joined(pairs: Iterable[tuple[str, str]]) -> str:
@@ -195,6 +198,6 @@ _PARAMETERS: Mapping[str, tuple[str, Callable[[str, str], Any]]] = {
 
 _WHERE = frozenset({"stale", "max_lag"})
 _PAGE = frozenset({"reverse", "limit", "after", "cursors", "time_from", "time_to"})
-KEY_PARAMETERS = _WHERE | _PAGE | {"as_of", "key_format"}
+KEY_PARAMETERS = _WHERE | _PAGE | {"as_of", "key_format", "partitions"}
 SCAN_PARAMETERS = _WHERE | _PAGE | {"from", "to", "prefix", "key_format", "partitions"}
 LOCATION_PARAMETERS = frozenset({"key_format"})

@@ -101,6 +101,16 @@ class StoreReader:
             )
         return answer
 
+    async def answer(
+        self, asked: Asked, partition: int, question: Question
+    ) -> Answer | PeerResponse:
+        """Ask one partition: at once if a copy here can, else wherever the partition is."""
+        if isinstance(question, KeyQuestion):
+            found = self.read_now(asked, partition, question)
+            if found is not None:
+                return found
+        return await self.one_partition(asked, partition, question)
+
     async def one_partition(
         self, asked: Asked, partition: int, question: Question
     ) -> Answer | PeerResponse:

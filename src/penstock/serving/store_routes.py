@@ -7,7 +7,7 @@ is answered without a detour through the event loop.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -28,6 +28,7 @@ from penstock.serving.parameters import (
     cursor_text,
     next_page,
     parameters,
+    partition_query,
     position_bound,
     unquoted,
 )
@@ -60,6 +61,7 @@ _ANSWER_HEADERS = (
 _JSON_NULL_POSITION = b"{}"
 #: A longer position is only in the body of the answer: clients limit the size of headers.
 _MOST_POSITION = 4_096
+_HTTP_NOT_FOUND = 404
 
 
 class StoreRequest(NamedTuple):
@@ -129,15 +131,16 @@ class StoreRoutes:
     async def _key(self, request: StoreRequest, info: StoreInfo, text: str, send: Send) -> None:
         given = parameters(request.query, KEY_PARAMETERS)
         key = self.key(info, text, given.key_format)
-        partition = self.partition(info, key)
+        partitions = self._partitions(info, key, given)
         question = self._question(info, key, given)
         asked = self._asked(request, info, given)
-        answer: Answer | PeerResponse | None = None
-        if isinstance(question, KeyQuestion):
-            answer = self._reader.read_now(asked, partition, question)
-        if answer is None:
+        if not isinstance(question, KeyQuestion) and len(partitions) > 1:
             async with asyncio.timeout(self._limits.request_s):
-                answer = await self._reader.one_partition(asked, partition, question)
+                found = await self._reader.page(asked, partitions, question, question.limit)
+            await self._page(send, request, info, given, found)
+            return
+        async with asyncio.timeout(self._limits.request_s):
+            partition, answer = await self._first(asked, partitions, question)
         if isinstance(answer, PeerResponse):
             await _relay(send, answer, is_head=request.is_head)
         elif isinstance(question, KeyQuestion):
@@ -146,6 +149,31 @@ class StoreRoutes:
             rows: list[tuple[bytes, Row | RowModel]] = [(row.order, row) for row in answer.rows]
             page = Page(rows, [source_model(partition, answer)], answer.has_more)
             await self._page(send, request, info, given, page)
+
+    async def _first(
+        self, asked: Asked, partitions: Sequence[int], question: Question
+    ) -> tuple[int, Answer | PeerResponse]:
+        """Ask partitions one after the other, until one has the key; return the last answer."""
+        *others, last = partitions
+        for partition in others:
+            one = _of_partition(asked, partition)
+            answer = await self._reader.answer(one, partition, question)
+            if _has_something(answer):
+                return partition, answer
+        one = _of_partition(asked, last) if others else asked
+        return last, await self._reader.answer(one, last, question)
+
+    def _partitions(self, info: StoreInfo, key: Any, given: Parameters) -> Sequence[int]:
+        """Return the partitions that may have a key, the likeliest one first."""
+        first = self.partition(info, key)
+        count = 1 if info.is_global else info.partitions
+        if given.partitions is not None:
+            if any(each >= count for each in given.partitions):
+                raise bad_request(f"store {info.name!r} has the partitions 0 to {count - 1}")
+            return given.partitions
+        if info.is_placed or info.is_global:
+            return (first,)
+        return (first, *(each for each in range(count) if each != first))
 
     def _question(self, info: StoreInfo, key: Any, given: Parameters) -> Question:
         kind = info.kind
@@ -313,6 +341,17 @@ def _row(info: StoreInfo, order: bytes, row: Row | RowModel, *, with_cursor: boo
         row.valid_to,
         cursor,
     )
+
+
+def _of_partition(asked: Asked, partition: int) -> Asked:
+    return asked._replace(query=partition_query(asked.query, partition))
+
+
+def _has_something(answer: Answer | PeerResponse) -> bool:
+    """Return whether there is no need to ask another partition for the key."""
+    if isinstance(answer, PeerResponse):
+        return answer.status != _HTTP_NOT_FOUND
+    return bool(answer.rows)
 
 
 def _source_headers(sources: list[SourceModel]) -> list[Header]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -116,6 +117,29 @@ def test_partitions_added_under_a_stateful_application_end_it(
 # Source topics
 
 
+def test_deleted_topic_of_a_pattern_leaves_the_others(
+    streams_of: Make, new_topic: Any, produce: Write, committed: Records, kafka_admin: Admin,
+    application_id: str,
+) -> None:  # fmt: skip
+    """As in Kafka Streams, the application goes on; the topic is read again once it is back."""
+    names = [new_topic(f"{application_id}-in") for _ in range(2)]
+    sink = new_topic("out")
+    builder = ps.StreamsBuilder()
+    builder.stream(re.compile(f"{application_id}-in-.*")).to(sink)
+    with streams_of(builder.build(), **LOOKS) as streams:
+        for name in names:
+            produce(name, ("a", f"first of {name}"))
+        wait_for(lambda: len(committed(sink)) == 2, 60)
+        kafka_admin.delete_topics([names[0]])
+        produce(names[1], ("a", "second"))
+        wait_for(lambda: len(committed(sink)) == 3, 60)
+        kafka_admin.create_topic(names[0])
+        produce(names[0], ("a", "anew"))
+        wait_for(lambda: len(committed(sink)) == 4, 60)
+        assert streams.error is None
+    assert sorted(value for _, value in committed(sink))[0] == b"anew"
+
+
 def test_source_topic_made_anew_is_read_from_its_beginning(
     run: Any, topics: Any, produce: Write, committed: Records, kafka_admin: Admin,
     caplog: pytest.LogCaptureFixture,
@@ -164,6 +188,37 @@ def test_records_deleted_under_the_application_are_skipped(
         streams.resume()
         wait_for(lambda: exact(committed(sink)) == counted(8), 180)
     assert "records were deleted before they were processed" in caplog.text
+
+
+@pytest.mark.parametrize("guarantee", ["exactly_once_v2", "at_least_once"])
+def test_deleted_group_offsets_change_nothing(
+    run: Any, topics: Any, produce: Write, committed: Records, kafka_admin: Admin,
+    application_id: str, guarantee: str,
+) -> None:  # fmt: skip
+    """The offsets of an idle application expire; the markers of the last batch win."""
+    produce(topics[0], *words(100))
+    run(counts(*topics), processing_guarantee=guarantee)
+    kafka_admin.delete_groups([application_id])
+    produce(topics[0], *words(50))
+    run(counts(*topics), processing_guarantee=guarantee)
+    assert exact(committed(topics[1])) == counted(15)
+
+
+def test_lost_tail_is_passed_over_and_nothing_is_read_again(
+    run: Any, new_topic: Any, produce: Write, committed: Records, kafka_admin: Admin,
+    application_id: str, caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
+    """An offset beyond the end continues at the end, with an error in the log."""
+    source, sink = new_topic("in"), new_topic("out")
+    produce(source, *words(100))
+    run(counts(source, sink))
+    # The same as a topic that has lost its last records: the offset is beyond its end.
+    kafka_admin.alter_group_offsets(application_id, {(source, 0): 120})
+    run(counts(source, sink))
+    assert "it has lost its last records" in caplog.text
+    produce(source, *words(50))
+    run(counts(source, sink))
+    assert exact(committed(sink)) == counted(15)
 
 
 # Internal topics

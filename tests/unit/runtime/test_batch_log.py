@@ -128,7 +128,7 @@ class Producer:
 
     def begin_transaction(self) -> None: ...
 
-    def produce(self, topic: str, value: bytes, key: str, partition: int) -> None:
+    def produce(self, topic: str, value: bytes, key: str, partition: int, timestamp: int) -> None:
         self.seen.apply(key, value)
 
     def commit_transaction(self, timeout: float) -> None:
@@ -238,6 +238,7 @@ class Reader:
     def __init__(self) -> None:
         self.answers: list[Any] = [self._record(0, "complete", b"7"), self._end(2)]
         self.is_closed = False
+        self.end = 5
 
     @staticmethod
     def _record(offset: int, key: str, value: bytes) -> Any:
@@ -252,8 +253,8 @@ class Reader:
 
     def assign(self, parts: Any) -> None: ...
 
-    def get_watermark_offsets(self, part: Any, *, cached: bool) -> tuple[int, int]:
-        return 0, 5
+    def get_watermark_offsets(self, part: Any, timeout: float) -> tuple[int, int]:
+        return 0, self.end
 
     def poll(self, timeout: float) -> Any:
         if not self.answers:
@@ -271,6 +272,11 @@ def test_an_open_transaction_is_waited_for_only_if_the_end_is_wanted(
 ) -> None:
     """An application that starts after a kill asks before it may fence anything."""
     reader = Reader()
-    monkeypatch.setattr(module, "new_consumer", lambda settings: reader)
+
+    def made(settings: dict[str, Any]) -> Reader:
+        reader.end = 2 if settings["isolation.level"] == "read_committed" else 5
+        return reader
+
+    monkeypatch.setattr(module, "new_consumer", made)
     assert module.read_log("app-batches", {}, is_whole=is_whole).complete == complete
     assert reader.is_closed

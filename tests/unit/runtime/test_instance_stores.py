@@ -83,7 +83,8 @@ def test_an_instance_that_stands_by_answers_from_its_copies() -> None:
     home = partition_for(b"k", 2)
     assert standby.view("counts").partition_of("k") == home
     assert standby.position() == Position.from_next_offsets({("in", 1): 7})
-    assert found.partition_results.keys() == {home}
+    # The input was placed by another program, so every partition may have the key.
+    assert home in found.partition_results
 
 
 def test_without_copies_another_instance_has_to_be_asked() -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
+import pytest
+
 import penstock as ps
 from penstock.config import StreamsConfig
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import ConfigValue
+from penstock.kafka.errors import KafkaRequestError
 from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
 from penstock.model.time.duration import MAX_LONG
@@ -132,3 +135,36 @@ def test_new_events_bring_the_usual_time_back() -> None:
     retention(broker).hold()
     retention(broker).keep_up(clocks(NOW_MS - 60_000), NOW_MS)
     assert broker.retention_ms == USUAL_MS
+
+
+class ForbiddenConfigs(TopicConfigs):
+    """A broker that lets this user see settings but not change them."""
+
+    def alter_topic_config(self, name: str, changes: Mapping[str, str | None]) -> None:
+        self.changes.append(int(changes["retention.ms"] or 0))
+        raise KafkaRequestError("not-allowed", f"cannot change the settings of topic {name!r}")
+
+
+def test_application_goes_on_without_the_right_to_alter_configs(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """One warning says what could not be set; the topic keeps what it was created with."""
+    broker = ForbiddenConfigs(USUAL_MS)
+    kept = retention(broker)
+    kept.hold()
+    kept.keep_up(clocks(NOW_MS - 90 * DAY_MS), NOW_MS)
+    assert len(broker.changes) == 1
+    (line,) = caplog.messages
+    assert "retention.ms of shop-hourly-changelog" in line
+    assert "AlterConfigs" in line
+
+
+def test_other_failures_of_the_broker_are_raised() -> None:
+    """Only a missing right is a reason to go on without."""
+
+    class Away(TopicConfigs):
+        def alter_topic_config(self, name: str, changes: Mapping[str, str | None]) -> None:
+            raise KafkaRequestError("broker-unreachable", "no answer")
+
+    with pytest.raises(KafkaRequestError):
+        retention(Away(USUAL_MS)).hold()

@@ -15,16 +15,20 @@ from penstock.model.sql.types import BIGINT, DOUBLE, INTEGER, STRING, SqlType
 from penstock.sql.expressions.literals import decimal_type
 
 # Quoted names and comments are matched so that nothing inside them is taken for a literal. Digits
-# are a number only if they are not part of a word.
+# are a number only if they are not part of a word. A quote or comment that does not end takes the
+# rest of the text, so that nothing is read twice.
 _TOKEN = re.compile(
     r"""
-    '(?:[^']|'')*'
-  | `(?:[^`]|``)*` | "(?:[^"]|"")*" | --[^\n]* | /\*.*?\*/ | \$\$.*?\$\$
+    '(?:[^']|'')*+'
+  | `(?:[^`]|``)*+` | "(?:[^"]|"")*+" | --[^\n]* | /\*.*?\*/ | \$\$.*?\$\$
+  | (?P<open> (?: ['`"] | /\* | \$\$ ) .* )
   | (?<![\w@.]) (?: \d+(?:\.\d*)? | \.\d+ ) (?: [eE][+-]?\d+ )? (?![\w@.])
     """,
     re.VERBOSE | re.DOTALL,
 )
 _OTHERS = '`"-/$'
+#: No type has numbers of more digits; the parser refuses them.
+_LONGEST_NUMBER = 400
 
 
 class Literal(NamedTuple):
@@ -44,7 +48,7 @@ class Shape(NamedTuple):
 
 
 def shape_of(sql: str) -> Shape | None:
-    """Return the shape of a statement; None if it has variables, which change the text.
+    """Return the shape of a statement; None if it has variables, or cannot be valid.
 
     Literals of different types make different shapes: they are compared in different ways.
 
@@ -61,8 +65,12 @@ def shape_of(sql: str) -> Shape | None:
     last = 0
     for match in _TOKEN.finditer(sql):
         text = match[0]
+        if match["open"] is not None:
+            return None
         if text[0] in _OTHERS:
             continue
+        if len(text) > _LONGEST_NUMBER and text[0] != "'":
+            return None
         start, end = match.span()
         literal = _literal(text, start, end)
         literals.append(literal)

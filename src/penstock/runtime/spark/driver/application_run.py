@@ -33,7 +33,12 @@ from penstock.config import (
 from penstock.errors import StreamsError, TopologyError
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import Topic
-from penstock.kafka.client_config import admin_settings, consumer_settings, producer_settings
+from penstock.kafka.client_config import (
+    admin_settings,
+    consumer_settings,
+    isolation_level,
+    producer_settings,
+)
 from penstock.model.task_id import TaskId
 from penstock.model.topic_partition import TopicPartition
 from penstock.processor.listeners import StandbyUpdateListener
@@ -72,7 +77,6 @@ from penstock.runtime.spark.exchange.stage_request import Application
 from penstock.runtime.spark.exchange.worker_lines import log_levels
 from penstock.runtime.spark.replica.replica import Replica
 from penstock.topology.graph import Graph
-from penstock.topology.nodes import Sink
 from penstock.topology.upgrades.settle import Settlement, check, settle
 from penstock.topology.upgrades.stores import section_name, topic_section
 
@@ -136,6 +140,10 @@ class ApplicationRun:
     @property
     def _is_exactly_once(self) -> bool:
         return self._config[PROCESSING_GUARANTEE] == "exactly_once_v2"
+
+    @property
+    def _reads_committed(self) -> bool:
+        return isolation_level(self._config) == "read_committed"
 
     @property
     def application_id(self) -> str:
@@ -467,7 +475,7 @@ class ApplicationRun:
         """Return committed offsets by the graph's names: the group's, else those of the markers."""
         group = self.admin.group_offsets(self.application_id)
         topics = {topic for run in plan.runs for topic in run.topics}
-        noted = state.positions() | ({} if state.plan is None else _only(state.plan, topics))
+        noted = state.continues_at(topics)
         of_group = {
             (topic, number): group[self._real(topic), number]
             for topic in topics
@@ -491,7 +499,7 @@ class ApplicationRun:
             global_parts=tuple(self._global_parts(plan)),
             max_records=self._config[MAX_BATCH_RECORDS],
             has_wall_clock=plan.has_wall_clock,
-            read_committed=self._is_exactly_once,
+            read_committed=self._reads_committed,
             tasks=tuple(parts for run in plan.runs for parts in plan.inputs_of(run)),
             max_idle_ms=self._config[MAX_TASK_IDLE_MS],
         )
@@ -502,7 +510,8 @@ class ApplicationRun:
         offsets: Offsets = self.admin
         if self._pool is not None:
             offsets = self._pool.offsets.of(self.admin, admin_settings(self._config))
-        return BatchPlanner(offsets, inputs, last, unfinished(state, last.end))
+        ends = self.admin.end_offsets(last.end, committed=self._reads_committed)
+        return BatchPlanner(offsets, inputs, last, unfinished(state, last.end, ends))
 
     def _position(
         self, plan: Plan, committed: Mapping[TopicPartition, int]
@@ -516,7 +525,7 @@ class ApplicationRun:
         known = usable_offsets(self.admin, {p: committed[p] for p in parts if p in committed})
         return start_offsets(
             parts, known, plan.graph, self.admin, self._config[AUTO_OFFSET_RESET],
-            read_committed=self._is_exactly_once,
+            read_committed=self._reads_committed,
         )  # fmt: skip
 
     def _global_parts(self, plan: Plan) -> list[TopicPartition]:
@@ -562,11 +571,9 @@ class ApplicationRun:
         plan = application.plan
         parts = [(t, n) for t in plan.external_topics for n in range(plan.partitions[t])]
         parts += self._global_parts(plan)
-        ends = self.admin.end_offsets(parts, committed=application.exactly_once)
-        if application.exactly_once:
-            # A commit returns before the broker has marked its records as committed.
-            sinks = {n.topic for n in plan.graph.nodes.values() if isinstance(n, Sink)}
-            ends |= self.admin.end_offsets([part for part in parts if part[0] in sinks])
+        # Up to the high watermark, also for a reader of committed records: what another program's
+        # open transaction holds back is waiting to be processed, too.
+        ends = self.admin.end_offsets(parts)
         position = runner.progress.position or self._batches.begins_at
         self.last_lag = {part: max(ends[part] - position.get(part, 0), 0) for part in parts}
         return self.last_lag
@@ -576,11 +583,6 @@ def without_secrets(config: StreamsConfig) -> dict[str, Any]:
     """Return the configuration for workers: without secrets, which only the driver needs."""
     secret = {name for name, setting in SETTINGS.items() if setting.is_secret}
     return {name: value for name, value in config.items() if name not in secret}
-
-
-def _only(plan: BatchPlan, topics: set[str]) -> dict[TopicPartition, int]:
-    """Return where the newest batch began; partitions without a marker are still there."""
-    return {part: at for part, at in plan.start.items() if part[0] in topics}
 
 
 def _timeout_s(config: StreamsConfig) -> float:

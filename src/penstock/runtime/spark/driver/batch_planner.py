@@ -12,7 +12,9 @@ from penstock.runtime.spark.driver.idling import Idling
 from penstock.runtime.spark.driver.pool.shared_offsets import Offsets
 from penstock.runtime.spark.exchange.batch_log import BatchPlan, LogState
 
-_LATEST_MS = 1 << 43
+#: No timestamp in milliseconds is later than the first of these before the year 2248. Timestamps
+#: in other units may be, up to the second one.
+_USUAL_LATEST_MS, _LATEST_MS = 1 << 43, (1 << 63) - 1
 #: How long a batch of a backlog should take, and how long at most. A shorter batch would consist
 #: mostly of overhead.
 _BATCH_S, _LONGEST_S = 2.0, 8.0
@@ -118,8 +120,7 @@ class BatchPlanner:
             return None
         start, last = self._last.end, self._last
         now_ms = time.time_ns() // 1_000_000
-        there = self._ends(list(start))
-        self._check_ends(start, there)
+        there = self._input_ends(start)
         found = self._idling.held_back(start, there, now_ms)
         ends = self._capped(start, found)
         self.is_behind = any(ends[part] < end for part, end in found.items())
@@ -171,6 +172,28 @@ class BatchPlanner:
         grown = min(fitting, 4 * self.most_records)
         self.most_records = max(min(grown, self._inputs.max_records), _FEWEST_RECORDS)
 
+    def _input_ends(self, start: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        ends = self._ends(list(start))
+        if self._inputs.read_committed and any(ends[part] < at for part, at in start.items()):
+            # An application that has read uncommitted records before may be beyond the first open
+            # transaction. It waits there; only the end of the log shows whether records were lost.
+            self._check_ends(start, self._admin.end_offsets(list(start), committed=False))
+            return {part: max(ends[part], at) for part, at in start.items()}
+        self._check_ends(start, ends)
+        return ends
+
+    def held_back(self) -> dict[TopicPartition, int]:
+        """Return where inputs end for a reader of committed records, and more records follow.
+
+        Open transactions hold those records back.
+        """
+        if not self._inputs.read_committed:
+            return {}
+        at = self._last.end
+        visible = self._ends(list(at))
+        written = self._admin.end_offsets(list(at), committed=False)
+        return {part: end for part, end in visible.items() if end <= at[part] < written[part]}
+
     def _check_ends(
         self, start: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
     ) -> None:
@@ -208,15 +231,25 @@ class BatchPlanner:
         return self._admin.end_offsets(parts, committed=self._inputs.read_committed)
 
 
-def unfinished(state: LogState, position: Mapping[TopicPartition, int]) -> BatchPlan | None:
+def unfinished(
+    state: LogState,
+    position: Mapping[TopicPartition, int],
+    there: Mapping[TopicPartition, int] | None = None,
+) -> BatchPlan | None:
     """Return the batch that the last leader left, over the partitions that are still read.
 
     Tasks that have committed their part are beyond the planned start, and do not run again.
+
+    Args:
+        there: where the partitions end now. Records that a topic has lost since are not waited for.
     """
     plan = state.plan
     if plan is None or not state.has_unfinished:
         return None
-    ends = {part: max(plan.end.get(part, at), at) for part, at in position.items()}
+    planned = {part: plan.end.get(part, at) for part, at in position.items()}
+    if there is not None:
+        planned = {part: min(end, there[part]) for part, end in planned.items()}
+    ends = {part: max(planned[part], at) for part, at in position.items()}
     return replace(plan, start=position, end=ends)
 
 
@@ -252,7 +285,10 @@ def cap_by_time(
     """
     if _distance(start, ends) <= most:
         return dict(ends)
-    before, early, late = dict(start), 0, _LATEST_MS
+    before, early, late = dict(start), 0, _USUAL_LATEST_MS
+    found = offsets_at(late)
+    if _distance(start, found) <= most:
+        before, early, late = dict(found), late, _LATEST_MS
     while late - early > 1 and _distance(start, before) < most * _FULL:
         middle = (early + late) // 2
         found = offsets_at(middle)
@@ -262,8 +298,10 @@ def cap_by_time(
             late = middle
     if before != dict(start):
         return before
-    # More records have the same timestamp than a batch should have.
-    return cap(start, offsets_at(late), most)
+    # More records have the same timestamp than a batch should have. If even the latest time is not
+    # after them, the order of time cannot be kept.
+    found = offsets_at(late)
+    return cap(start, ends if dict(found) == dict(start) else found, most)
 
 
 def _distance(start: Mapping[TopicPartition, int], end: Mapping[TopicPartition, int]) -> int:

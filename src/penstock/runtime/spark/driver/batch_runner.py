@@ -92,6 +92,8 @@ class Progress:
     position: dict[tuple[str, int], int] = field(default_factory=dict)
     #: What the application waits for right now; None while batches run or there is no input.
     waiting_for: str | None = None
+    #: The inputs whose records an open transaction of another program holds back, in words.
+    held_back: str | None = None
     #: Batches that had to run again.
     reruns: int = 0
 
@@ -155,13 +157,14 @@ class BatchRunner:
         self._task_timeout_s = config[TASK_TIMEOUT_MS] / 1000
         most_s = config[TRANSACTION_TIMEOUT_MS] / 1000 * _TRANSACTION_SHARE
         self._limits = Limits(_SLOT_BYTES, min(_STAGE_S, most_s))
-        self._closing, self._next_commit = threading.Event(), 0.0
+        self._closing, self._is_first, self._next_commit = threading.Event(), True, 0.0
         #: Set while no batch is under way.
         self._is_between = threading.Event()
         self._is_between.set()
         #: While a thread holds this between two batches, the next batch does not begin.
         self.held = threading.Lock()
-        self._is_first = True
+        #: When the inputs were last checked for open transactions, and those found then.
+        self._held: tuple[float, dict[TopicPartition, int]] = time.monotonic(), {}
         before = batch_log.state.cut
         self._changelog_ends: dict[TopicPartition, int] = (
             {} if before is None else dict(before.ends)
@@ -261,6 +264,7 @@ class BatchRunner:
         if time.monotonic() - self._topics_checked > self._topics_s:
             self._topics_checked = time.monotonic()
             self._check_topics()
+        self._note_held_back()
         looked = time.monotonic()
         while not self._closing.is_set():
             self._member.check()
@@ -273,6 +277,18 @@ class BatchRunner:
                 return None
             self._pause(self._interval_s)
         return None
+
+    def _note_held_back(self) -> None:
+        """Name the inputs that have waited for the same open transaction since the last look."""
+        looked, before = self._held
+        if time.monotonic() - looked < _LOOK_S:
+            return
+        found = self._planner.held_back()
+        self._held = time.monotonic(), found
+        same = sorted(part for part, end in found.items() if before.get(part) == end)
+        named = ", ".join(f"{topic!r} partition {number}" for topic, number in same)
+        text = f"an open transaction of another program holds back records of {named}"
+        self.progress.held_back = text if same else None
 
     def _pause(self, seconds: float) -> None:
         """Wait, but ping the slot servers: a server without a request for two minutes ends."""

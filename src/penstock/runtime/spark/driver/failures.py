@@ -39,7 +39,10 @@ _REMEDIES = {
         Remedy.RERUN,
     ),
     **dict.fromkeys(
-        ("fenced", "not-leading", "offset-out-of-range", "partitions-changed"), Remedy.BEGIN_ANEW
+        # A deleted topic of a pattern is left out from then on. A source that is missing by name is
+        # refused when the application begins again.
+        ("fenced", "not-leading", "offset-out-of-range", "partitions-changed", "unknown-topic"),
+        Remedy.BEGIN_ANEW,
     ),
     "application-shut-down": Remedy.END,
 }  # fmt: skip

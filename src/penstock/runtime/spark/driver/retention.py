@@ -10,10 +10,12 @@ events are, nothing is deleted: a broker may delete right after the first commit
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from penstock.config import APPLICATION_ID, StreamsConfig
 from penstock.kafka.admin import Admin
+from penstock.kafka.errors import KafkaRequestError
 from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
 from penstock.model.time.duration import MAX_LONG
@@ -49,30 +51,54 @@ class ChangelogRetention:
 
     def hold(self) -> None:
         """Let the broker keep everything that the first batch of an application writes."""
-        for topic in self._topics:
-            self._admin.alter_topic_config(topic, {_RETENTION: str(_UNTIL_KNOWN_MS)})
+        for topic in list(self._topics):
+            with self._allowed(topic):
+                self._admin.alter_topic_config(topic, {_RETENTION: str(_UNTIL_KNOWN_MS)})
 
     def keep_up(self, clocks: Mapping[TaskId, Clocks], now_ms: int) -> None:
         """Let every changelog outlive the windows that are open at this event time."""
-        for topic, (subtopology, usual_ms) in self._topics.items():
+        for topic, (subtopology, usual_ms) in list(self._topics.items()):
             times = [
                 noted["stream_time"]
                 for task, noted in clocks.items()
                 if task.subtopology == subtopology and noted["stream_time"] >= 0
             ]
-            if not times:
-                continue
-            behind_ms, kept_ms = now_ms - min(times), self._kept(topic)
-            # The usual retention is long enough for events that are a little old.
-            needed_ms = min(usual_ms + behind_ms, MAX_LONG)
-            if behind_ms <= _ROOM_MS and kept_ms == _UNTIL_KNOWN_MS:
-                self._keep(topic, usual_ms)
-            elif needed_ms > kept_ms + _ROOM_MS or kept_ms == _UNTIL_KNOWN_MS:
-                self._keep(topic, min(needed_ms + max(_DAY_MS, behind_ms // 4), MAX_LONG))
-                log.info(
-                    "events are older than %s is kept: %s is now %d days",
-                    topic, _RETENTION, self._kept(topic) // _DAY_MS,
-                )  # fmt: skip
+            if times:
+                with self._allowed(topic):
+                    self._adapt(topic, usual_ms, now_ms - min(times))
+
+    def _adapt(self, topic: str, usual_ms: int, behind_ms: int) -> None:
+        kept_ms = self._kept(topic)
+        # The usual retention is long enough for events that are a little old.
+        needed_ms = min(usual_ms + behind_ms, MAX_LONG)
+        if behind_ms <= _ROOM_MS and kept_ms == _UNTIL_KNOWN_MS:
+            self._keep(topic, usual_ms)
+        elif needed_ms > kept_ms + _ROOM_MS or kept_ms == _UNTIL_KNOWN_MS:
+            self._keep(topic, min(needed_ms + max(_DAY_MS, behind_ms // 4), MAX_LONG))
+            log.info(
+                "events are older than %s is kept: %s is now %d days",
+                topic, _RETENTION, self._kept(topic) // _DAY_MS,
+            )  # fmt: skip
+
+    @contextmanager
+    def _allowed(self, topic: str) -> Iterator[None]:
+        """Go on without the right to see or change settings of a topic, and say what that means.
+
+        The topic keeps the retention that it was created with. It is left alone until the
+        application begins again.
+        """
+        try:
+            yield
+        except KafkaRequestError as error:
+            if error.code != "not-allowed":
+                raise
+            _, usual_ms = self._topics.pop(topic)
+            log.warning(
+                "%s of %s cannot be adapted to the age of events: %s. The broker may delete state"
+                " of open windows if events are more than %d days old; set %s of this topic"
+                " yourself, or give the rights DescribeConfigs and AlterConfigs on it",
+                _RETENTION, topic, error.message, usual_ms // _DAY_MS, _RETENTION,
+            )  # fmt: skip
 
     def _kept(self, topic: str) -> int:
         """Return how long the broker keeps a changelog; it is asked only once."""

@@ -49,21 +49,31 @@ def start_offsets(
 def usable_offsets(
     admin: Admin, committed: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
-    """Return the committed offsets that still exist; the policy decides about the others.
+    """Return where committed offsets continue; the policy decides about deleted records.
 
-    Their records were deleted before they were processed, or the topic was created again.
+    A partition that ends before its offset has lost its tail, and everything before was processed.
+    So reading continues at the end. ``auto.offset.reset`` would read it all over full state.
     """
     if not committed:
         return {}
-    begins, ends = admin.begin_offsets(committed), admin.end_offsets(committed)
-    usable = {p: at for p, at in committed.items() if begins[p] <= at <= ends[p]}
-    for topic, number in committed.keys() - usable.keys():
-        part = topic, number
+    begins = admin.begin_offsets(committed)
+    # Records behind an open transaction are not lost, so the high watermark is the end.
+    ends = admin.end_offsets(committed)
+    usable: dict[TopicPartition, int] = {}
+    for part, at in committed.items():
+        if at > ends[part]:
+            log.error(
+                "topic %r partition %d ends at %d, but %d is committed: it has lost its last"
+                " records; reading continues at its end",
+                *part, ends[part], at,
+            )  # fmt: skip
+        if at >= begins[part]:
+            usable[part] = min(at, ends[part])
+            continue
         log.error(
-            "topic %r partition %d has the offsets %d to %d, but %d is committed: records were"
-            " deleted before they were processed, or the topic was created again; auto.offset.reset"
-            " decides where to continue",
-            topic, number, begins[part], ends[part], committed[part],
+            "topic %r partition %d begins at %d, but %d is committed: records were deleted before"
+            " they were processed; auto.offset.reset decides where to continue",
+            *part, begins[part], at,
         )  # fmt: skip
     return usable
 

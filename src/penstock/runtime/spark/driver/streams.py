@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import Any
 
@@ -47,6 +47,7 @@ from penstock.runtime.spark.driver.observing.metadata import (
     thread_metadata,
 )
 from penstock.runtime.spark.driver.observing.serving import start_server
+from penstock.runtime.spark.driver.observing.start_waits import StartWaits
 from penstock.runtime.spark.driver.session import end_jvm, spark_session, stop_session
 from penstock.runtime.spark.driver.stores.asking import Asking
 from penstock.runtime.spark.driver.stores.instance_stores import InstanceStores
@@ -68,8 +69,8 @@ _BATCH_S = 15.0
 _SPARK_S = 10.0
 #: How long a close waits for a Spark that is starting.
 _SPARK_START_S = 20.0
-#: If Kafka does not answer within this time at the start, ``waiting_for`` says so.
-_QUIET_START_S = 4.0
+#: How long Spark's start waits for the checks of topics and plan, which usually take less.
+_CHECKS_S = 1.5
 #: Proves to slot servers that a request comes from the driver of their application.
 _SECRET = secrets.token_bytes(32)
 
@@ -121,9 +122,7 @@ class KafkaStreams(Asking):
         self._restore_listener: StateRestoreListener | None = None
         self._standby_listener: StandbyUpdateListener | None = None
         self._is_paused = False
-        #: Since when Kafka is asked at the start, and its last answer; None before and after that.
-        self._asking_since: float | None = None
-        self._start_problem: str | None = None
+        self._waits = StartWaits()
         self._server: ServingServer | None = None
         self.error: Exception | None = None
 
@@ -321,21 +320,13 @@ class KafkaStreams(Asking):
 
     @property
     def waiting_for(self) -> str | None:
-        """What the application waits for: a broker, the lead, a lost executor; None if nothing."""
+        """What the application waits for: a broker, the lead, a transaction; None if nothing."""
         runner = self._runner()
         if runner is not None:
-            return runner.progress.waiting_for
+            return runner.progress.waiting_for or runner.progress.held_back
         if self._state.is_running_or_rebalancing and self._has_started.is_set():
-            return "another instance leads the application"
-        return self._start_waits_for()
-
-    def _start_waits_for(self) -> str | None:
-        since = self._asking_since
-        if since is None or time.monotonic() - since < _QUIET_START_S:
-            return None
-        servers = self._config[BOOTSTRAP_SERVERS]
-        named = servers if isinstance(servers, str) else ",".join(servers)
-        return self._start_problem or f"no answer yet from Kafka at {named}"
+            return self._waits.after_start()
+        return self._waits.before_start(self._config[BOOTSTRAP_SERVERS])
 
     def metrics(self) -> StreamsMetrics:
         """Return figures of the run so far: records, batches, drops, restores, lag."""
@@ -401,6 +392,11 @@ class KafkaStreams(Asking):
         self._server = start_server(self, self._config, lambda: self._run)
         with ThreadPoolExecutor(1, "penstock-prepare") as pool:
             prepared = pool.submit(self._prepare)
+            if self._config[BOOTSTRAP_SERVERS]:
+                # A missing topic is known within a moment, and Spark needs seconds to start.
+                wait([prepared], _CHECKS_S)
+                if prepared.done():
+                    prepared.result()
             # In the caller's thread, because the session becomes the active one of its thread.
             self._has_spark.clear()
             try:
@@ -419,17 +415,17 @@ class KafkaStreams(Asking):
         run = ApplicationRun(self._topology.graph, self._config, self._threads, _SECRET)
         # Set before it is ready, so that a failed start is cleaned up, too.
         self._run = run
-        self._asking_since = time.monotonic()
+        self._waits.asking()
         while True:
             try:
                 run.prepare()
-                self._asking_since = None
+                self._waits.over()
                 return run
             except PenstockError as error:
                 if not self._may_pass(error):
-                    self._asking_since = None
+                    self._waits.over()
                     raise
-                self._start_problem = error.message
+                self._waits.failed(error.message)
                 log.warning("waiting for Kafka to start: %s", error)
                 self._closing.wait(1.0)
 
@@ -468,7 +464,9 @@ class KafkaStreams(Asking):
                     return
                 runner_now = run.runner
                 has_run = runner_now is not None and runner_now.has_run
-                if not self._goes_on(explained(error)):
+                failure = explained(error)
+                self._waits.failed(failure.message)
+                if not self._goes_on(failure):
                     return
             finally:
                 is_new = False
@@ -483,7 +481,9 @@ class KafkaStreams(Asking):
         if not is_new:
             # Topics may have changed: partitions were added, or a topic was created again.
             run.prepare()
-        if run.wait_to_lead(self._closing, until_joined=True):
+        leads = run.wait_to_lead(self._closing, until_joined=True)
+        self._waits.over()
+        if leads:
             return True
         if not self._closing.is_set():
             log.info("another instance leads %s; standing by", self._config[APPLICATION_ID])

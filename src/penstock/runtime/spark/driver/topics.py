@@ -129,7 +129,11 @@ def internal_topics(plan: Plan, config: StreamsConfig) -> list[TopicSpec]:
     specs = [
         TopicSpec(
             batches_topic(application), 1, replication,
-            {"cleanup.policy": "compact", "segment.bytes": str(16 * 1024 * 1024)},
+            {
+                "cleanup.policy": "compact",
+                "segment.bytes": str(16 * 1024 * 1024),
+                "message.timestamp.type": "LogAppendTime",
+            },
         )
     ]  # fmt: skip
     repartition = repartition_config(config)

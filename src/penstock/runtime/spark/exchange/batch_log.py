@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -28,6 +28,9 @@ from penstock.runtime.spark.exchange.stage_request import Skips
 PLAN_KEY = "plan"
 GENERATION_KEY = "generation"
 CUT_KEY = "cut"
+#: The timestamp of every record of the log. A topic refuses records whose time is too far ahead of
+#: the broker's clock, and the clock of a driver may be wrong. No reader uses the time.
+LOG_TIME_MS = 1
 _ANSWER_S, _FINISH_S = 30.0, 5.0
 
 
@@ -226,17 +229,33 @@ class LogState:
                 clocks[task] = marker.clocks
         return clocks
 
-    def positions(self) -> dict[TopicPartition, int]:
+    def positions(self, since: int = -1) -> dict[TopicPartition, int]:
         """Return the offset at which reading continues, for every partition.
 
         Each partition is read by one task in one stage.
+
+        Args:
+            since: leave out the markers of batches before this one.
         """
         found: dict[TopicPartition, tuple[int, int]] = {}
         for marker in self.markers.values():
+            if marker.batch < since:
+                continue
             for part, offset in marker.positions.items():
                 if found.get(part, (-1, 0))[0] <= marker.batch:
                     found[part] = marker.batch, offset
         return {part: offset for part, (_, offset) in found.items()}
+
+    def continues_at(self, topics: Container[str]) -> dict[TopicPartition, int]:
+        """Return where reading continues if the group's offsets have expired or were deleted.
+
+        A task without a marker of the newest batch is still where that batch began. A task with
+        one has committed its part, and must not process it again.
+        """
+        if self.plan is None:
+            return self.positions()
+        began = {part: at for part, at in self.plan.start.items() if part[0] in topics}
+        return self.positions() | began | self.positions(since=self.plan.batch)
 
     def skips(self) -> dict[TopicPartition, Skips]:
         """Return how much of the bundles after the positions has been processed already."""
@@ -426,7 +445,7 @@ class BatchLog:
         if self._exactly_once:
             self._producer.begin_transaction()
         for key, value in rows.items():
-            self._producer.produce(self.topic, value, key, partition=0)
+            self._producer.produce(self.topic, value, key, partition=0, timestamp=LOG_TIME_MS)
         if self._exactly_once:
             self._producer.commit_transaction(timeout_s)
         elif self._producer.flush(timeout_s):
@@ -446,7 +465,7 @@ class LogNotes:
         if self._producer is None:
             self._producer = new_producer(self._settings)
         with contextlib.suppress(BufferError, KafkaException):
-            self._producer.produce(self._topic, value, key, partition=0)
+            self._producer.produce(self._topic, value, key, partition=0, timestamp=LOG_TIME_MS)
             self._producer.poll(0)
 
     def flush(self, timeout_s: float) -> None:
@@ -495,6 +514,7 @@ def read_log(
     deadline = time.monotonic() + _ANSWER_S
     try:
         part = KafkaPartition(topic, 0, 0)
+        end = _end_of_log(topic, consumer_settings, is_whole=is_whole)
         consumer.assign([part])
         while True:
             message = consumer.poll(1.0)
@@ -504,13 +524,30 @@ def read_log(
                 deadline = time.monotonic() + _ANSWER_S
             elif error is not None and error.code() == KafkaError._PARTITION_EOF:
                 assert message is not None
-                _, high = consumer.get_watermark_offsets(part, cached=True)
-                if not is_whole or (message.offset() or 0) >= high:
+                if (message.offset() or 0) >= end:
                     return state
             elif time.monotonic() > deadline:
                 raise _silent(topic, error)
     finally:
         consumer.close()
+
+
+def _end_of_log(topic: str, consumer_settings: Mapping[str, Any], *, is_whole: bool) -> int:
+    """Ask the leader where the log ends: all of it, or what is committed.
+
+    The end that comes with records is not enough. A new leader may not know yet that its last
+    records are acknowledged, and sends none of them, while this question is answered only when it
+    does.
+    """
+    level = "read_uncommitted" if is_whole else "read_committed"
+    asking = new_consumer({**consumer_settings, "isolation.level": level})
+    try:
+        _, end = asking.get_watermark_offsets(KafkaPartition(topic, 0), _ANSWER_S)
+    except KafkaException as error:
+        raise _silent(topic, error.args[0]) from error
+    finally:
+        asking.close()
+    return int(end)
 
 
 def offset_rows(offsets: Mapping[TopicPartition, int]) -> list[list[Any]]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from penstock.errors import StoreError
+from penstock.errors import StoreError, StreamsError
 from penstock.kernel.global_task import GlobalTask
 from penstock.kernel.settings import TaskSettings
 from penstock.kernel.stores import TaskStores
@@ -102,7 +102,20 @@ class GlobalCopy:
         if not self._graph.global_stores:
             return
         if self._task is None or any(self._position.get(p, 0) > e for p, e in ends.items()):
-            self._build()
+            self._build(ends)
+        try:
+            self._apply(ends, start)
+        except StreamsError as error:
+            if error.code != "offset-out-of-range":
+                raise
+            # Kafka has deleted records that come next. As in Kafka Streams, the table then consists
+            # of what its topic still has.
+            self._build(ends)
+            self._apply(ends, start)
+
+    def _apply(
+        self, ends: Mapping[TopicPartition, int], start: Mapping[TopicPartition, int]
+    ) -> None:
         assert self._task is not None
         assert self._reader is not None
         wanted = {part: (self._position.get(part, 0), end) for part, end in ends.items()}
@@ -125,9 +138,11 @@ class GlobalCopy:
             self._reader = None
         shutil.rmtree(self._directory, ignore_errors=True)
 
-    def _build(self) -> None:
+    def _build(self, ends: Mapping[TopicPartition, int]) -> None:
+        """Begin again with empty stores, at the first offset that each topic still has."""
         self.close()
-        self._position.clear()
+        lows = {part: self._clients.watermarks(*part, is_own=False)[0] for part in ends}
+        self._position = {part: min(lows[part], end) for part, end in ends.items()}
         self.letters.clear()
         stores = TaskStores(
             [store.spec for store in self._graph.global_stores.values()],

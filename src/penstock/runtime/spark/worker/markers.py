@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from typing import Any
 
 from penstock.errors import StreamsError, TaskMigratedError
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.exchange.batch_log import PLAN_KEY, LogState, Marker, marker_key
+from penstock.runtime.spark.exchange.batch_log import (
+    LOG_TIME_MS,
+    PLAN_KEY,
+    LogState,
+    Marker,
+    marker_key,
+)
 from penstock.runtime.spark.exchange.stage_request import Application, Report, StageRequest
 from penstock.runtime.spark.worker.writer import Writer
 
@@ -18,7 +25,7 @@ def write_plan(writer: Writer, application: Application, request: StageRequest) 
     beside this slot's markers and can finish the batch.
     """
     topic, key = application.batches_topic, PLAN_KEY.encode()
-    writer.send(topic, key, request.plan, request.clock_ms, (), 0)
+    writer.send(topic, key, request.plan, LOG_TIME_MS, (), 0, _own)
 
 
 def write_marker(
@@ -28,7 +35,15 @@ def write_marker(
     assert report.clocks is not None
     marker = Marker(request.batch, report.clocks, report.positions, report.skips)
     key = marker_key(report.task, report.stage).encode()
-    writer.send(application.batches_topic, key, marker.to_json(), request.clock_ms, (), 0)
+    writer.send(application.batches_topic, key, marker.to_json(), LOG_TIME_MS, (), 0, _own)
+
+
+def _own(error: Any, message: Any) -> None:
+    """Do nothing about a delivery; the commit fails if a record did not arrive.
+
+    Records without a delivery callback are the program's output, about which the production
+    exception handler is asked. It must not skip a marker.
+    """
 
 
 def check_leader(application: Application, found: LogState) -> None:

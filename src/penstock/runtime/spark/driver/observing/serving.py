@@ -51,6 +51,7 @@ from penstock.serving.options import ServerOptions
 from penstock.serving.question import KeyQuestion, Question
 from penstock.serving.server import ServingServer
 from penstock.state.spec import StoreKind, StoreSpec
+from penstock.topology.key_placement import is_placed
 from penstock.topology.picture import to_svg
 
 if TYPE_CHECKING:
@@ -283,7 +284,10 @@ class ServedStreams:
         runner, registered = self._leading(), self._registered()
         copies = None if registered is None or runner is not None else registered.copies
         waiting_for = self._streams.waiting_for
-        is_current = waiting_for is None if runner is not None else _shows_a_cut(copies)
+        # An open transaction of another program makes no answer about a store wrong.
+        is_current = _shows_a_cut(copies)
+        if runner is not None:
+            is_current = waiting_for in (None, runner.progress.held_back)
         restoring = [] if copies is None else copies.restoring()
         if runner is not None and state is not State.RUNNING:
             restoring = self._streams.restoring()
@@ -382,6 +386,7 @@ def store_infos(plan: Plan, config: StreamsConfig) -> dict[str, StoreInfo]:
             value_serde=required_serde(spec.value_serde, settings.defaults, "value", what),
             partitions=partitions,
             is_global=is_global,
+            is_placed=is_global or is_placed(graph, spec.name),
             window_size_ms=spec.window_size_ms if spec.kind in _WINDOW else None,
             changelog=changelog,
         )

@@ -11,6 +11,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from penstock.model.time.duration import Duration, to_ms
+from penstock.processor.functions import StreamPartitioner
 from penstock.query import StateQueryRequest, StateQueryResult
 from penstock.runtime.spark.driver.stores.clients_metadata import (
     KeyQueryMetadata,
@@ -81,9 +82,16 @@ class Asking(ABC):
         """Return the instances that have a store, or a copy of it."""
         return self._stores().clients_with(store)
 
-    def query_metadata_for_key(self, store: str, key: Any) -> KeyQueryMetadata:
-        """Return which instance has a key, and which have a copy of it."""
-        return self._stores().key_metadata(store, key)
+    def query_metadata_for_key(
+        self, store: str, key: Any, partitioner: StreamPartitioner | None = None
+    ) -> KeyQueryMetadata:
+        """Return which instance has a key, and which have a copy of it.
+
+        Args:
+            partitioner: how the producers of the store's topic choose the partition of a key. It
+                gets None as the value. The default is Kafka's: murmur2.
+        """
+        return self._stores().key_metadata(store, key, partitioner)
 
     def all_local_store_partition_lags(self) -> dict[str, dict[int, LagInfo]]:
         """Return how far the stores of this instance are behind their changelogs, by store."""

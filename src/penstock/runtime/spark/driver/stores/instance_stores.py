@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import InvalidStateError
+from penstock.processor.functions import StreamPartitioner
 from penstock.query import Position, StateQueryRequest, StateQueryResult
 from penstock.runtime.spark.driver.application_run import ApplicationRun
 from penstock.runtime.spark.driver.stores.clients_metadata import (
@@ -117,12 +118,14 @@ class InstanceStores:
             if store in each.state_store_names | each.standby_state_store_names
         ]
 
-    def key_metadata(self, store: str, key: object) -> KeyQueryMetadata:
+    def key_metadata(
+        self, store: str, key: object, partitioner: StreamPartitioner | None = None
+    ) -> KeyQueryMetadata:
         view = StoreView.open(store, self._plan, self._run.config, _Elsewhere())
         known = self.clients_with(store)
         active = next((each.host_info for each in known if each.is_leader), HostInfo("", 0))
         standbys = tuple(each.host_info for each in known if not each.is_leader)
-        return KeyQueryMetadata(active, standbys, view.partition_of(key))
+        return KeyQueryMetadata(active, standbys, view.partition_of(key, partitioner))
 
     def lags(self) -> dict[str, dict[int, LagInfo]]:
         """Return the lag of every store here; the tasks themselves have none between batches."""

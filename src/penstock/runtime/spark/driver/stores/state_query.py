@@ -29,15 +29,36 @@ def run_query(
     if is_global:
         return StateQueryResult({}, _result(view, request, 0, position, is_active=True))
     wanted = request.partitions
+    key = request.query.key
     if wanted is None:
-        key = request.query.key
-        wanted = frozenset(range(view.partitions) if key is None else [view.partition_of(key)])
-    return StateQueryResult(
-        {
-            number: _result(view, request, number, position, is_active=is_active)
-            for number in sorted(wanted)
-        }
-    )
+        wanted = frozenset(range(view.partitions) if key is None else view.partitions_of(key))
+    results = {
+        number: _result(view, request, number, position, is_active=is_active)
+        for number in sorted(wanted)
+    }
+    if key is None or request.partitions is not None:
+        return StateQueryResult(results)
+    return StateQueryResult(_of_key(results, view.partition_of(key)))
+
+
+def _of_key(results: dict[int, QueryResult], likeliest: int) -> dict[int, QueryResult]:
+    """Keep the answers of the partitions that have a key, all of which were asked.
+
+    If none has it, one answer stands for all: a failure where there is one, because the key may be
+    in the partition that failed, and preferably that of the likeliest partition.
+    """
+    with_rows = {
+        n: each for n, each in results.items() if each.is_success and _has_rows(each.result)
+    }
+    if with_rows:
+        return with_rows
+    failed = [n for n, each in results.items() if each.is_failure]
+    shown = likeliest if likeliest in failed or not failed else failed[0]
+    return {shown: results[shown]}
+
+
+def _has_rows(result: object) -> bool:
+    return result is not None and result != []
 
 
 def _result(

@@ -1,13 +1,14 @@
 """``streams.store(name)``: a store of a running application, over all its partitions.
 
-Reads see the newest committed batch. A key is read from its own partition, which Kafka's murmur2 of
-the serialized key determines.
+Reads see the newest committed batch. If the application has placed a key itself, through a
+repartition topic, Kafka's murmur2 of the serialized key says in which partition it is. Otherwise
+the producer of the topic has placed it, perhaps in another way, and all partitions are asked.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any, Protocol
 
@@ -17,10 +18,12 @@ from penstock.kernel.serdes import required_serde
 from penstock.model.partitioning import partition_for
 from penstock.model.versioned import AggregationWithHeaders, ValueAndTimestamp
 from penstock.model.windows.windowed import Windowed
+from penstock.processor.functions import StreamPartitioner
 from penstock.runtime.settings import task_settings
 from penstock.runtime.spark.exchange.plan import Plan
 from penstock.state.key_value.key_value_store import prefix_bytes
 from penstock.state.spec import StoreKind, StoreSpec
+from penstock.topology.key_placement import is_placed
 from penstock.topology.validate import nearest
 
 
@@ -39,12 +42,22 @@ class StoreView:
     """Read-only: ``get``, ``[key]``, ``range``, ``all``, window ``fetch`` and sessions.
 
     Values come without the timestamps that stores keep beside them.
+
+    Args:
+        is_placed: whether murmur2 of a key is known to decide its partition.
     """
 
     def __init__(
-        self, spec: StoreSpec, partitions: int, config: StreamsConfig, answers: Answers
+        self,
+        spec: StoreSpec,
+        partitions: int,
+        config: StreamsConfig,
+        answers: Answers,
+        *,
+        is_placed: bool = False,
     ) -> None:
         self._spec = spec
+        self._is_placed = is_placed
         self._answers = answers
         self._partitions = partitions
         settings = task_settings(config)
@@ -62,7 +75,13 @@ class StoreView:
         graph = plan.graph
         for part in plan.subtopologies.values():
             if name in part.stores(graph) and name in graph.stores:
-                return StoreView(graph.stores[name], plan.tasks(part.id), config, answers)
+                return StoreView(
+                    graph.stores[name],
+                    plan.tasks(part.id),
+                    config,
+                    answers,
+                    is_placed=is_placed(graph, name),
+                )
         if name in graph.global_stores:
             # Every slot and every replica has a full copy, so any of them can be asked.
             return StoreView(graph.global_stores[name].spec, 1, config, answers)
@@ -90,17 +109,31 @@ class StoreView:
     def name(self) -> str:
         return self._spec.name
 
-    def partition_of(self, key: Any) -> int:
-        """Return the partition of a key."""
+    def partition_of(self, key: Any, partitioner: StreamPartitioner | None = None) -> int:
+        """Return the partition that a partitioner chooses for a key; the default is murmur2."""
+        if partitioner is not None:
+            chosen = partitioner(self._topic, key, None, self._partitions)
+            if chosen is not None:
+                return chosen if isinstance(chosen, int) else min(chosen)
         data = self._serde.serialize(self._topic, key) or b""
         return partition_for(data, self._partitions)
+
+    def partitions_of(self, key: Any) -> Sequence[int]:
+        """Return the partitions that may have a key, the likeliest one first."""
+        first = self.partition_of(key)
+        if self._is_placed:
+            return (first,)
+        return (first, *(each for each in range(self._partitions) if each != first))
 
     # Key-value stores
 
     def get(self, key: Any, as_of: int | None = None) -> Any:
-        """Return the value of a key, or None; for a versioned store also ``as_of`` a time."""
+        """Return the value of a key, or None; for a versioned store also ``as_of`` a time.
+
+        If several partitions have the key, the one that murmur2 chooses wins, then the lowest.
+        """
         arguments = (key,) if as_of is None else (key, as_of)
-        return self._plain(self._ask(self.partition_of(key), "get", *arguments))
+        return self._first(key, "get", *arguments)
 
     def __getitem__(self, key: Any) -> Any:
         value = self.get(key)
@@ -190,7 +223,7 @@ class StoreView:
 
     def fetch_session(self, key: Any, start: int, end: int) -> Any:
         """Return the value of the session with exactly these bounds, or None."""
-        return self._plain(self._ask(self.partition_of(key), "fetch_session", key, start, end))
+        return self._first(key, "fetch_session", key, start, end)
 
     def find_sessions(self, key: Any, earliest_end: int, latest_start: int) -> list[Any]:
         """Return sessions of a key that end no earlier and start no later than these times."""
@@ -208,10 +241,26 @@ class StoreView:
         return self._answers.query(self.name, partition, method, arguments)
 
     def _fetched(self, method: str, key: Any, *times: int | None) -> Any:
-        result = self._ask(self.partition_of(key), method, key, *_given(*times))
-        if isinstance(result, list):
-            return [(start, self._plain(value)) for start, value in result]
-        return self._plain(result)
+        rows: list[tuple[Any, Any]] | None = None
+        for partition in self.partitions_of(key):
+            result = self._ask(partition, method, key, *_given(*times))
+            if isinstance(result, list):
+                rows = [*(rows or ()), *result]
+            elif result is not None:
+                return self._plain(result)
+        if rows is None:
+            return None
+        # Each partition returns its rows in the order of time. Sorting keeps equal ones apart.
+        rows.sort(key=lambda row: _time(row[0]), reverse=method.startswith("backward"))
+        return [(start, self._plain(value)) for start, value in rows]
+
+    def _first(self, key: Any, method: str, *arguments: Any) -> Any:
+        """Return what the first partition that has something answers."""
+        for partition in self.partitions_of(key):
+            found = self._ask(partition, method, *arguments)
+            if found is not None:
+                return self._plain(found)
+        return None
 
     def _merged(
         self, method: str, *arguments: Any, is_backward: bool = False
@@ -238,6 +287,13 @@ class StoreView:
         if isinstance(value, AggregationWithHeaders):
             return value.aggregation
         return value
+
+
+def _time(start: Any) -> tuple[int, int]:
+    """Return where a window or a session stands among those of its key."""
+    if isinstance(start, Windowed):
+        return start.window.end, start.window.start
+    return int(start), 0
 
 
 def _given(*times: int | None) -> list[int]:
