@@ -15,15 +15,18 @@ from typing import Any, NamedTuple
 
 from penstock.errors import StoreError, UnsupportedOperationError
 from penstock.state.bytes_store import BytesStore, Entry, KeyRange, Write
+from penstock.state.engine.checkpoint_row import (
+    CHECKPOINT_KEY,
+    scan_rows,
+    stored_key,
+    stored_range,
+)
 from penstock.state.engine.closed import cut_off
 from penstock.state.engine.damaged import DAMAGED
 from penstock.state.engine.overlay import overlaid
 from penstock.state.engine.recent import UNKNOWN, RecentRows
 from penstock.state.engine.sorted_keys import SortedKeys
 
-#: Keys from here on are internal. No serde writes a key of 24 bytes 0xff.
-RESERVED = b"\xff" * 24
-_CHECKPOINT = RESERVED + b"checkpoint"
 _FORMAT = struct.Struct(">qq")
 #: From so many deleted ranges on, the keys of a batch are sorted.
 _FEW_RANGES = 8
@@ -79,7 +82,7 @@ class PendingStore:
             if self._ranges and self._is_deleted(key):
                 return None
             row = self._recent.get(key)
-        return self._inner.get(key) if row is UNKNOWN else row
+        return self._inner.get(stored_key(key)) if row is UNKNOWN else row
 
     def multi_get(self, keys: Sequence[bytes]) -> list[bytes | None]:
         if not self._writes and not self._ranges:
@@ -93,8 +96,13 @@ class PendingStore:
     def _applied(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """Return rows as they are before the batch."""
         if self._recent.has_few_of(keys):
-            return self._inner.multi_get(keys)
-        return _filled(self._recent.get_all(keys), keys, self._inner.multi_get)
+            return self._stored(keys)
+        return _filled(self._recent.get_all(keys), keys, self._stored)
+
+    def _stored(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        if keys and max(keys) >= CHECKPOINT_KEY:
+            keys = [*map(stored_key, keys)]
+        return self._inner.multi_get(keys)
 
     def put(self, key: bytes, value: bytes | None) -> None:
         if self._keys is not None and key not in self._writes:
@@ -134,7 +142,7 @@ class PendingStore:
     ) -> Iterator[Entry]:
         keys = list(self._ordered().between(start, end))
         over = [(key, self._writes[key]) for key in (reversed(keys) if reverse else keys)]
-        under = self._inner.scan(start, _below_reserved(end), reverse=reverse)
+        under = scan_rows(self._inner, start, end, reverse=reverse)
         if self._ranges:
             ranges = list(self._ranges)
             under = (e for e in under if not any(a <= e[0] < b for a, b in ranges))
@@ -180,8 +188,9 @@ class PendingStore:
         if self._sealed is None:
             return
         checkpoint = self._sealed
-        writes = [*_in_order(self._writes), (_CHECKPOINT, _FORMAT.pack(*checkpoint))]
-        self._inner.write(writes, deleted=self._ranges)
+        writes = [*_in_order(self._writes), (CHECKPOINT_KEY, _FORMAT.pack(*checkpoint))]
+        # The range may contain the checkpoint, which is written again behind it.
+        self._inner.write(writes, deleted=[*map(stored_range, self._ranges)])
         self.checkpoint = checkpoint
         if self._unflushed_since is None:
             self._unflushed_since = self._clock()
@@ -201,7 +210,9 @@ class PendingStore:
         """Empty the map: its changelog does not exist any more."""
         self.discard()
         self._recent.clear()
-        self._inner.delete_range(b"", RESERVED + b"\xff")
+        last = next(iter(self._inner.scan(None, None, reverse=True)), None)
+        if last is not None:
+            self._inner.delete_range(b"", last[0] + b"\0")
         self.checkpoint = Checkpoint()
 
     def is_flush_due(self) -> bool:
@@ -222,14 +233,14 @@ class PendingStore:
     # The committed view, for queries from other threads
 
     def committed_get(self, key: bytes) -> bytes | None:
-        return self.get(key) if self._sealed is not None else self._inner.get(key)
+        return self.get(key) if self._sealed is not None else self._inner.get(stored_key(key))
 
     def committed_scan(
         self, start: bytes | None, end: bytes | None, *, reverse: bool = False
     ) -> Iterator[Entry]:
         if self._sealed is not None:
             return self.scan(start, end, reverse=reverse)
-        return self._inner.scan(start, _below_reserved(end), reverse=reverse)
+        return scan_rows(self._inner, start, end, reverse=reverse)
 
     def _is_deleted(self, key: bytes) -> bool:
         return any(start <= key < end for start, end in self._ranges)
@@ -250,20 +261,18 @@ def _filled(
 
 
 def _in_order(writes: dict[bytes, bytes | None]) -> Iterable[Write]:
-    """Return the writes sorted by key, which the map applies in half the time."""
+    """Return the writes for the map sorted by key, which it applies in half the time."""
     keys = list(writes)
     ordered = sorted(keys)
+    if ordered and ordered[-1] >= CHECKPOINT_KEY:
+        return [(stored_key(key), writes[key]) for key in ordered]
     if keys == ordered:
         return writes.items()
     return [(key, writes[key]) for key in ordered]
 
 
-def _below_reserved(end: bytes | None) -> bytes:
-    return RESERVED if end is None or end > RESERVED else end
-
-
 def _read_checkpoint(inner: BytesStore) -> Checkpoint:
-    data = inner.get(_CHECKPOINT)
+    data = inner.get(CHECKPOINT_KEY)
     if data is None:
         return Checkpoint()
     if len(data) != _FORMAT.size:

@@ -126,7 +126,8 @@ class CachedWindows:
         if len(self._around) >= _KNOWN_WINDOWS:
             self._around.clear()
         whole = self._cached.cache_key(self._layout.to_key(_MARK, start), start)
-        at = whole.index(_MARK)
+        # The last one: a time before it may have some of the same bytes.
+        at = whole.rindex(_MARK)
         found = self._around[start] = whole[:at], whole[at + len(_MARK) :]
         return found
 
