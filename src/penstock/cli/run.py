@@ -23,9 +23,16 @@ from penstock.cli.snapshot import Snapshot, Watch
 from penstock.cli.sql.commands import run as run_sql
 from penstock.cli.supervise import run_watched
 from penstock.cli.top_rows import TopRows, store_to_show
-from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, NUM_STREAM_THREADS, StreamsConfig
+from penstock.config import (
+    ACCEPTED_PLAN,
+    APPLICATION_ID,
+    BOOTSTRAP_SERVERS,
+    NUM_STREAM_THREADS,
+    StreamsConfig,
+)
 from penstock.extras import require
 from penstock.kafka.broker_registry import running_project_broker
+from penstock.runtime.settings import plan_fingerprint
 from penstock.runtime.spark.exchange.worker_lines import OUTPUT
 
 ProgramArgument = Annotated[
@@ -66,6 +73,13 @@ def run(
     reload: Annotated[
         bool, typer.Option("--reload", help="Run it again when one of its files changes.")
     ] = False,
+    accept_plan: Annotated[
+        bool,
+        typer.Option(
+            "--accept-plan",
+            help="Go on with the state of the former program, if this one can read it.",
+        ),
+    ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print the log to standard error.")
     ] = False,
@@ -84,8 +98,17 @@ def run(
     With --reload the program runs again when a file beside it changes. It keeps its state if the
     change allows that. If not, it starts with new state on a private broker; on any other broker
     the error is shown.
+
+    With --accept-plan the program may differ from the one that made its state in steps that keep
+    nothing themselves, and in its topics: what is in the stores stays. Other serdes or windows are
+    refused all the same. penstock plan shows the difference before.
     """
     if program.endswith(".sql"):
+        if accept_plan:
+            raise typer.BadParameter(
+                "a script says with CREATE OR REPLACE that its state still fits",
+                param_hint="--accept-plan",
+            )
         script = Path(program)
         run_sql(
             script,
@@ -112,6 +135,9 @@ def run(
         found = merged_settings(
             loaded, master=master, bootstrap=bootstrap, threads=threads, given=config or ()
         )
+        if accept_plan:
+            graph = loaded.topology.graph
+            found[ACCEPTED_PLAN.name] = plan_fingerprint(graph, StreamsConfig(found)).digest
         return {**found, BOOTSTRAP_SERVERS.name: ""} if demo else found
 
     checked = StreamsConfig(settings_of(loaded))

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from penstock.setting import Setting, anything, at_least, boolean, older_name, one_of, text
+from penstock.setting import (
+    Setting,
+    anything,
+    at_least,
+    boolean,
+    older_name,
+    one_of,
+    optional_text,
+    text,
+)
 
 _NO_COPIES = "State moves within one Spark application; what is lost comes back from its changelog."
 
@@ -80,4 +89,11 @@ ALLOW_OS_GROUP_WRITE = Setting(
     boolean,
     False,
     "Whether the group may write to the state folder.",
+)
+ACCEPTED_PLAN = Setting(
+    "penstock.accepted.plan",
+    optional_text,
+    None,
+    "Fingerprint of a changed program that may go on with the state of the former one, as penstock"
+    " plan --accept prints it. Other plans, and state that cannot be read, are still refused.",
 )

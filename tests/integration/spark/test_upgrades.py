@@ -168,3 +168,32 @@ def test_program_with_a_filter_before_its_state_is_refused(
         streams_of(counts(filters="before")).start()
     assert caught.value.code == "plan-changed"
     assert "+ filter" in caught.value.message
+
+
+def test_accepted_plan_goes_on_with_the_state_of_the_former_program(
+    streams_of: Callable[..., ps.KafkaStreams],
+    topics: tuple[str, str],
+    produce: Callable[..., None],
+    committed: Records,
+) -> None:
+    """A filter and a mapping before a named repartition keep the counts, as in Kafka Streams."""
+
+    def counts(*, adds_steps: bool) -> ps.Topology:
+        builder = ps.StreamsBuilder()
+        stream = builder.stream(topics[0]).select_key(lambda key, value: value[0])
+        if adds_steps:
+            stream = stream.filter(lambda key, value: value != "a-bad").map_values(str.upper)
+        grouped = stream.group_by_key(ps.Grouped.as_("by-letter"))
+        grouped.count("counts").to_stream().map_values(str).to(topics[1])
+        return builder.build()
+
+    produce(topics[0], ("1", "a-one"), ("2", "a-bad"))
+    with streams_of(counts(adds_steps=False)) as streams:
+        assert streams.run_until_idle("300s")
+    with pytest.raises(TopologyError) as caught:
+        streams_of(counts(adds_steps=True)).start()
+    accepted = str(caught.value.fix).partition("penstock.accepted.plan=")[2].partition(",")[0]
+    produce(topics[0], ("3", "a-two"), ("4", "a-bad"))
+    with streams_of(counts(adds_steps=True), penstock_accepted_plan=accepted) as streams:
+        assert streams.run_until_idle("300s")
+    assert committed(topics[1])[-1] == (b"a", b"3")

@@ -156,6 +156,43 @@ def test_stores_of_a_program_are_compared(kafka: Kafka, tmp_path: Path) -> None:
     assert "another application.id" in done.output
 
 
+def test_accepting_a_plan_prints_the_setting_that_lets_it_start(
+    kafka: Kafka, tmp_path: Path
+) -> None:
+    """Standard output has only the setting, so that a shell can hand it to a run."""
+    plan(tmp_path, PROGRAM, name="app.py")
+    kafka.plans["words-app"] = stored_plan(tmp_path / "app.py")
+    filtered = PROGRAM.replace(".group_by_key", ".filter(lambda k, v: v).group_by_key")
+    done = plan(tmp_path, filtered, "--accept", name="app.py")
+    assert done.exit_code == 0
+    setting = done.stdout.strip()
+    assert setting.startswith("penstock.accepted.plan=")
+    assert "+ filter" in done.stderr
+    assert plan(tmp_path, filtered, name="app.py").exit_code == 1
+    accepted = plan(tmp_path, filtered, "-c", setting, "--json", name="app.py")
+    assert (accepted.exit_code, statuses(accepted)) == (0, {"app.py": "changed"})
+
+
+def test_plan_whose_state_cannot_be_read_is_not_accepted(kafka: Kafka, tmp_path: Path) -> None:
+    """There is no setting to print, and the exit code says so."""
+    plan(tmp_path, PROGRAM, name="app.py")
+    kafka.plans["words-app"] = stored_plan(tmp_path / "app.py")
+    other = PROGRAM.replace('count("counts")', 'reduce(lambda a, b: b, "counts")')
+    done = plan(tmp_path, other, "--accept", name="app.py")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "another application.id" in done.stderr
+
+
+def test_script_is_accepted_with_or_replace_only(kafka: Kafka, tmp_path: Path) -> None:
+    """One way to say it per language."""
+    assert plan(tmp_path, CLICKS + VIEWS, "--accept").exit_code == 2
+
+
+def stored_plan(file: Path) -> bytes:
+    graph = module.load_program(str(file)).topology.graph
+    return plan_fingerprint(graph, StreamsConfig({"application.id": "words-app"})).to_json()
+
+
 def test_planning_sends_and_registers_nothing(kafka: Kafka, tmp_path: Path) -> None:
     """INSERT VALUES is for the run."""
     engine = SqlEngine()

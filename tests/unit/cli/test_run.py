@@ -7,16 +7,20 @@ from typing import Any
 import pytest
 import typer
 from rich.console import Console
+from typer.testing import CliRunner
 
 from penstock import StreamsBuilder
 from penstock.cli import run as command
 from penstock.cli.live_view import LineView, bar, line, picture
-from penstock.cli.program import LoadedProgram
+from penstock.cli.main import app
+from penstock.cli.program import LoadedProgram, load_program
 from penstock.cli.quiet import java_log
 from penstock.cli.run import merged_settings
 from penstock.cli.snapshot import Rate, Snapshot
 from penstock.cli.top_rows import store_to_show, top
+from penstock.config import StreamsConfig
 from penstock.errors import StreamsError
+from penstock.runtime.settings import plan_fingerprint
 from penstock.runtime.spark.driver.topics import external_topics
 from penstock.runtime.states import State
 from penstock.topology.topology import Topology
@@ -84,6 +88,26 @@ def test_setting_without_a_value_is_misuse() -> None:
     """A typing error is not a setting."""
     with pytest.raises(typer.BadParameter, match="NAME=VALUE"):
         merged({}, given=["commit.interval.ms"])
+
+
+@pytest.mark.parametrize("options", [[], ["--accept-plan"]])
+def test_accepted_plan_is_named_in_the_settings_of_the_run(
+    options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run compares the digest of its own plan, which only --accept-plan fills in."""
+    found: dict[str, Any] = {}
+    monkeypatch.setattr(command, "run_once", lambda loaded, settings, *_: found.update(settings))
+    monkeypatch.setattr(command, "_print_end", lambda last: None)
+    program = tmp_path / "app.py"
+    program.write_text(
+        "import penstock\nbuilder = penstock.StreamsBuilder()\n"
+        "builder.stream('words').group_by_key().count('counts')\n"
+    )
+    done = CliRunner().invoke(app, ["run", str(program), "--bootstrap", "here:9092", *options])
+    assert done.exit_code == 0, done.output
+    graph = load_program(str(program)).topology.graph
+    digest = plan_fingerprint(graph, StreamsConfig(found)).digest
+    assert found.get("penstock.accepted.plan") == (digest if options else None)
 
 
 def test_private_broker_gets_the_topics_that_the_program_names() -> None:

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 from rich.text import Text
 
 from penstock.cli.connection import BootstrapOption, project_bootstrap
-from penstock.cli.output import JsonOption, out, print_json, print_note, print_table
+from penstock.cli.output import JsonOption, err, out, print_json, print_note, print_table
 from penstock.cli.plan.report import Entry, new_entry, summary
 from penstock.cli.plan.stored import PlanReader
 from penstock.cli.program import load_program
@@ -18,7 +19,7 @@ from penstock.cli.run import merged_settings
 from penstock.cli.sql.commands import DefineOption, ExtensionsOption
 from penstock.cli.sql.needed import needing_sql
 from penstock.cli.sql.pairs import defined, pairs
-from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, StreamsConfig
+from penstock.config import ACCEPTED_PLAN, APPLICATION_ID, BOOTSTRAP_SERVERS, StreamsConfig
 from penstock.runtime.settings import plan_fingerprint
 
 _STYLES = {"refused": "red", "removed": "yellow", "added": "green", "changed": "yellow"}
@@ -35,6 +36,13 @@ def plan(
     ] = None,
     define: DefineOption = None,
     extensions: ExtensionsOption = None,
+    accept: Annotated[
+        bool,
+        typer.Option(
+            "--accept",
+            help="Print the setting with which a changed program goes on with its state.",
+        ),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compare a program or script with the state in Kafka, and start nothing.
@@ -42,8 +50,20 @@ def plan(
     Each application is unchanged, added (it has no state), changed (its state is still used),
     removed (its state stays in Kafka), accepted (its state is too old to be compared) or refused.
     Exit 0: it would start. Exit 1: it would be refused, or Kafka cannot be asked.
+
+    With --accept only one line goes to standard output, a setting for penstock run -c, which says
+    that the state of a program still fits. Exit 1: it does not, whatever is said.
     """
     given = pairs("--config", config)
+    if accept and target.lower().endswith(".sql"):
+        raise typer.BadParameter(
+            "a script says with CREATE OR REPLACE that its state still fits",
+            param_hint="--accept",
+        )
+    if accept:
+        entry = _of_program(target, bootstrap, config or [], is_accepted=True)
+        _print_acceptance(entry, as_json=as_json)
+        raise typer.Exit(1 if entry.status == "refused" else 0)
     if target.lower().endswith(".sql"):
         entries = _of_script(Path(target), bootstrap, given, defined(define), extensions)
     else:
@@ -56,21 +76,35 @@ def plan(
     raise typer.Exit(1 if any(entry.status == "refused" for entry in entries) else 0)
 
 
-def _of_program(target: str, bootstrap: str | None, given: Sequence[str]) -> Entry:
+def _print_acceptance(entry: Entry, *, as_json: bool) -> None:
+    """Print the changes for people and the setting for programs, or why there is none."""
+    if as_json:
+        print_json(entry.to_json() | {"setting": f"{ACCEPTED_PLAN.name}={entry.digest}"})
+        return
+    _print_entry(entry, err())
+    if entry.status != "refused":
+        print(f"{ACCEPTED_PLAN.name}={entry.digest}")
+
+
+def _of_program(
+    target: str, bootstrap: str | None, given: Sequence[str], *, is_accepted: bool = False
+) -> Entry:
     program = load_program(target)
     settings = merged_settings(program, master=None, bootstrap=bootstrap, threads=None, given=given)
     settings.setdefault(BOOTSTRAP_SERVERS.name, None)
     settings[BOOTSTRAP_SERVERS.name] = settings[BOOTSTRAP_SERVERS.name] or project_bootstrap()
     checked = StreamsConfig(settings)
     found = PlanReader(settings).read(checked[APPLICATION_ID])
+    fingerprint = plan_fingerprint(program.topology.graph, checked)
     return new_entry(
         program.path.name,
         checked[APPLICATION_ID],
-        plan_fingerprint(program.topology.graph, checked),
+        fingerprint,
         stored=found.fingerprint,
         has_run=found.has_run,
         kept=found.kept,
         is_running=found.is_running,
+        accepted=fingerprint.digest if is_accepted else checked[ACCEPTED_PLAN],
     )
 
 
@@ -102,24 +136,24 @@ def _print(entries: Sequence[Entry]) -> None:
         [(e.name, e.status, "yes" if e.is_running else "no", e.application_id) for e in entries],
     )
     for entry in entries:
-        _print_entry(entry)
+        _print_entry(entry, out())
     out().print(Text(f"\n{summary(entries)}", style="bold"))
 
 
-def _print_entry(entry: Entry) -> None:
+def _print_entry(entry: Entry, console: Console) -> None:
     parts = [part for part in entry.parts if part.changes]
     if not (parts or entry.note):
         return
     head = Text(f"\n{entry.name} ", style="bold")
-    out().print(head.append(entry.status, style=_STYLES.get(entry.status, "default")))
+    console.print(head.append(entry.status, style=_STYLES.get(entry.status, "default")))
     if entry.note:
-        out().print(Text(f"  {entry.note}"))
+        console.print(Text(f"  {entry.note}"))
     for part in parts:
         for change in part.changes:
             for line in change.words():
-                out().print(Text(f"  {line}", style=_line_style(line)))
+                console.print(Text(f"  {line}", style=_line_style(line)))
     if entry.fix:
-        out().print(Text("  fix: ", style="bold").append(entry.fix, style="not bold"))
+        console.print(Text("  fix: ", style="bold").append(entry.fix, style="not bold"))
 
 
 def _line_style(line: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from penstock.topology.upgrades.comparison import Change
 from penstock.topology.upgrades.fingerprint import PlanFingerprint, Rule
-from penstock.topology.upgrades.settle import compare, is_refused, refusal
+from penstock.topology.upgrades.settle import compare, is_acceptable, is_refused, refusal
 
 Status = Literal["unchanged", "added", "changed", "removed", "accepted", "refused"]
 
@@ -37,6 +37,10 @@ class Entry:
     note: str = ""
     fix: str | None = None
     is_running: bool = False
+    #: The name of the new plan, by which a person accepts it.
+    digest: str = ""
+    #: Whether a person may say that the state still fits.
+    is_acceptable: bool = False
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -46,6 +50,8 @@ class Entry:
             "running": self.is_running,
             "note": self.note,
             "fix": self.fix,
+            "plan": self.digest,
+            "acceptable": self.is_acceptable,
             "parts": [
                 {
                     "name": part.name,
@@ -69,6 +75,7 @@ def new_entry(
     has_run: bool,
     kept: frozenset[str] = frozenset(),
     is_running: bool = False,
+    accepted: str | None = None,
 ) -> Entry:
     """Return what the start of an application would do to its state.
 
@@ -76,22 +83,27 @@ def new_entry(
         stored: The fingerprint in Kafka, if there is one.
         has_run: Whether the application has a batch log.
         kept: Sections of stores whose changelogs exist.
+        accepted: The digest of the plan that a person has accepted.
     """
+    digest = fingerprint.digest
     settled = compare(stored, fingerprint, kept=kept)
     if settled is None:
         status: Status = "accepted" if has_run else "added"
         parts = tuple(Part(section.name, status) for section in fingerprint.sections)
         note = _OLDER if has_run else ""
-        return Entry(name, application_id, status, parts, note, is_running=is_running)
-    replaces = fingerprint.replaces
-    parts = tuple(_parts(fingerprint, settled.changes, replaces=replaces))
-    if is_refused(settled, fingerprint):
-        error = refusal(settled.changes, fingerprint, application_id)
         return Entry(
-            name, application_id, "refused", parts, fix=error.fix, is_running=is_running
+            name, application_id, status, parts, note, is_running=is_running, digest=digest
+        )  # fmt: skip
+    is_wanted = fingerprint.replaces if fingerprint.sql else accepted == digest
+    parts = tuple(_parts(fingerprint, settled.changes, replaces=is_wanted))
+    if is_refused(settled, fingerprint, accepted):
+        error = refusal(settled.changes, fingerprint, application_id, accepted)
+        return Entry(
+            name, application_id, "refused", parts, fix=error.fix, is_running=is_running,
+            digest=digest, is_acceptable=is_acceptable(settled, fingerprint),
         )  # fmt: skip
     status = "changed" if settled.changes else "unchanged"
-    return Entry(name, application_id, status, parts, is_running=is_running)
+    return Entry(name, application_id, status, parts, is_running=is_running, digest=digest)
 
 
 def orphan_entry(name: str, application_id: str, *, is_running: bool = False) -> Entry:

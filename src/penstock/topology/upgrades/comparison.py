@@ -70,7 +70,16 @@ def _changed_lines(old: Section, new: Section) -> Iterator[Change]:
         removed, added = old.lines[i1:i2], new.lines[j1:j2]
         is_growth = not removed and i1 == len(old.lines)
         growth = new.growth if is_growth else None
-        yield Change(new.name, _texts(removed), _texts(added), growth or _rule(removed + added))
+        rule = growth or _rule(removed + added)
+        if rule is Rule.REPLACE and _is_read_otherwise(old, new):
+            rule = Rule.FIXED
+        yield Change(new.name, _texts(removed), _texts(added), rule)
+
+
+def _is_read_otherwise(old: Section, new: Section) -> bool:
+    """Tell whether the serdes of the topics changed; topics may come and go with theirs."""
+    before, after = set(old.formats), set(new.formats)
+    return not (before <= after or after <= before)
 
 
 def _hunks(old: list[str], new: list[str]) -> list[tuple[int, int, int, int]]:

@@ -7,6 +7,7 @@ that a refusal can say what changed.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from typing import Any
 
 #: Another version of the texts is not compared: its state is accepted once, as if it had none.
 VERSION = 1
+#: Short enough to copy by hand. It tells plans of one application apart and is not a secret.
+_DIGEST_LENGTH = 12
 
 
 class Rule(StrEnum):
@@ -22,9 +25,10 @@ class Rule(StrEnum):
 
     #: The state stays right: the change holds for records from now on.
     FREE = "free"
-    #: The state keeps what the old line made; only CREATE OR REPLACE says that this is wanted.
+    #: The state keeps what the old line made. A person has to say that this is wanted: with CREATE
+    #: OR REPLACE in SQL, by accepting the plan of a program.
     REPLACE = "replace"
-    #: The state is wrong or cannot be read.
+    #: The state is wrong or cannot be read, whatever a person says.
     FIXED = "fixed"
 
 
@@ -50,7 +54,8 @@ class Section:
     ``growth`` is the rule for lines that are added at the end; if it is None, they have their own
     rule. ``presence`` is the rule for a section that is added or removed. ``topics`` are the topics
     that fill a store: a store that is added later misses their earlier records. ``nodes`` are the
-    nodes that fill it. Their names are not compared, but clocks are saved under them.
+    nodes that fill it. Their names are not compared, but clocks are saved under them. ``formats``
+    are the serdes of those topics: a topic may be exchanged for one that is read in the same way.
     """
 
     name: str
@@ -59,6 +64,7 @@ class Section:
     presence: Rule = Rule.FIXED
     topics: tuple[str, ...] = ()
     nodes: tuple[str, ...] = ()
+    formats: tuple[str, ...] = ()
 
     @property
     def texts(self) -> list[str]:
@@ -72,6 +78,7 @@ class Section:
             "presence": self.presence.value,
             "topics": list(self.topics),
             "nodes": list(self.nodes),
+            "formats": list(self.formats),
         }
 
     @staticmethod
@@ -83,6 +90,8 @@ class Section:
             Rule(read["presence"]),
             tuple(read["topics"]),
             tuple(read["nodes"]),
+            # Fingerprints of earlier versions do not have them.
+            tuple(read.get("formats", ())),
         )
 
 
@@ -118,6 +127,16 @@ class PlanFingerprint:
     @property
     def by_name(self) -> dict[str, Section]:
         return {section.name: section for section in self.sections}
+
+    @property
+    def digest(self) -> str:
+        """The name by which a person accepts this plan; it changes with every fact of it.
+
+        Orphans and names of nodes are left out: they say where state is kept, not what it means.
+        """
+        facts = [[section.name, *section.texts] for section in self.sections]
+        text = json.dumps(sorted(facts), ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_LENGTH]
 
     def to_json(self) -> bytes:
         """Return the form that is stored; how a statement asks for a change is not kept."""

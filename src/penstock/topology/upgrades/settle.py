@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from penstock.config import ACCEPTED_PLAN
 from penstock.errors import TopologyError
 from penstock.topology.upgrades.comparison import GENERATED, Change, changes_between
 from penstock.topology.upgrades.fingerprint import PlanFingerprint, Rule, strictest
@@ -50,6 +51,7 @@ def settle(
     application_id: str,
     has_state: bool,
     kept: frozenset[str] = frozenset(),
+    accepted: str | None = None,
 ) -> Settlement:
     """Compare a plan with the one that the state belongs to, and refuse what does not fit.
 
@@ -57,11 +59,12 @@ def settle(
         stored: The fingerprint that was kept beside the state, if there is one.
         has_state: Whether the application has run before.
         kept: Sections of stores whose changelogs existed before this start.
+        accepted: The digest of the plan that a person has accepted, if any.
 
     Raises:
         TopologyError: ``plan-changed``, with what changed and the ways out.
     """
-    settled = check(stored, new, application_id, kept=kept)
+    settled = check(stored, new, application_id, kept=kept, accepted=accepted)
     if settled is None:
         if has_state:
             log.warning(
@@ -80,6 +83,7 @@ def check(
     application_id: str,
     *,
     kept: frozenset[str] = frozenset(),
+    accepted: str | None = None,
 ) -> Settlement | None:
     """Refuse as ``settle`` does, without a log line; None if there is nothing to compare with.
 
@@ -87,8 +91,8 @@ def check(
         TopologyError: ``plan-changed``, with what changed and the ways out.
     """
     settled = compare(stored, new, kept=kept)
-    if settled is not None and is_refused(settled, new):
-        raise refusal(settled.changes, new, application_id)
+    if settled is not None and is_refused(settled, new, accepted):
+        raise refusal(settled.changes, new, application_id, accepted)
     return settled
 
 
@@ -121,36 +125,66 @@ def _renames(old: PlanFingerprint, new: PlanFingerprint) -> dict[str, str]:
     }
 
 
-def is_refused(settled: Settlement, new: PlanFingerprint) -> bool:
-    """Tell whether the state cannot be used; CREATE OR REPLACE accepts more than CREATE."""
-    return settled.rule is Rule.FIXED or (settled.rule is Rule.REPLACE and not new.replaces)
+def is_refused(settled: Settlement, new: PlanFingerprint, accepted: str | None = None) -> bool:
+    """Tell whether the state cannot be used.
+
+    A person may say that it still fits: with CREATE OR REPLACE in SQL, and for a program with the
+    digest of its plan. Neither helps where the state cannot be read or would be wrong.
+    """
+    is_wanted = new.replaces if new.sql else accepted == new.digest
+    return settled.rule is Rule.FIXED or (settled.rule is Rule.REPLACE and not is_wanted)
+
+
+def is_acceptable(settled: Settlement, new: PlanFingerprint) -> bool:
+    """Tell whether the plan of a program is refused only until a person accepts it."""
+    return settled.rule is Rule.REPLACE and not new.sql
 
 
 def refusal(
-    changes: tuple[Change, ...], new: PlanFingerprint, application_id: str
+    changes: tuple[Change, ...],
+    new: PlanFingerprint,
+    application_id: str,
+    accepted: str | None = None,
 ) -> TopologyError:
     """Return the error that names what changed, old and new, and the ways out."""
     told = [change for change in changes if change.rule is not Rule.FREE]
+    if accepted == new.digest:
+        # What could be accepted has been. The rest is what keeps it from starting.
+        told = [change for change in told if change.rule is Rule.FIXED]
     lines = [f"    {line}" for change in told for line in change.words()]
+    acceptance = _of_acceptance(new, accepted)
     return TopologyError(
         "plan-changed",
         f"application {application_id!r}: its state in Kafka belongs to another plan, and would"
-        " give wrong results with this one\n" + "\n".join(lines),
+        f" give wrong results with this one{acceptance}\n" + "\n".join(lines),
         fix=", or ".join(_ways_out(told, new, application_id)),
     )
 
 
+def _of_acceptance(new: PlanFingerprint, accepted: str | None) -> str:
+    if accepted is None or new.sql:
+        return ""
+    if accepted == new.digest:
+        return "; accepting the plan does not change that, as this state cannot be used with it"
+    return f"; the accepted plan is {accepted!r}, and this one is {new.digest!r}"
+
+
 def _ways_out(told: list[Change], new: PlanFingerprint, application_id: str) -> list[str]:
     reset = f"start over with: penstock reset --application-id {application_id}"
+    is_replaceable = all(change.rule is Rule.REPLACE for change in told)
     if new.is_one_of_several:
         query_id = application_id.partition("query_")[2]
         return [f"say which one it is with WITH (QUERY_ID='{query_id}') behind its target", reset]
     if new.sql:
         renamed = "give the stream or table another name or the script another ksql.service.id"
-        if all(change.rule is Rule.REPLACE for change in told):
-            return [_REPLACE, renamed, reset]
-        return [renamed, reset]
+        return [_REPLACE, renamed, reset] if is_replaceable else [renamed, reset]
     ways = ["give the program another application.id", reset]
+    if is_replaceable:
+        accept = (
+            "if what is in the stores may stay, accept the plan: penstock run --accept-plan, or"
+            f" {ACCEPTED_PLAN.name}={new.digest}"
+        )
+        return [accept, *ways]
     if any(GENERATED.search(change.section) for change in told):
         return [_NAME, *ways]
     return ways

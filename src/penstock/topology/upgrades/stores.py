@@ -17,20 +17,30 @@ from penstock.serde.base import Serde, SerdeDefaults
 from penstock.state.spec import StoreKind, StoreSpec
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import (
+    Branch,
+    Filter,
+    FlatMap,
+    FlatMapValues,
     ForeignKeyUpdate,
     GlobalJoin,
+    Map,
+    MapValues,
+    MapValuesAsync,
     Node,
     NullKeyFilter,
     PassThrough,
     Peek,
     Process,
+    SelectKey,
     Sink,
     Source,
     StreamJoin,
+    StreamTableJoin,
     TablePassThrough,
     TableTransformValues,
     ToStream,
 )
+from penstock.topology.upgrades.comparison import GENERATED
 from penstock.topology.upgrades.fingerprint import (
     Line,
     PlanFingerprint,
@@ -40,6 +50,12 @@ from penstock.topology.upgrades.fingerprint import (
 
 #: Records leave these as they came.
 _SILENT = (NullKeyFilter, PassThrough, Peek, TablePassThrough, ToStream)
+#: Each record of a stream passes these on its own. What they made of earlier records stays in the
+#: store, and it can be read. Steps of tables are not among them: a table takes its old rows back
+#: through the steps that it has now.
+_STATELESS = (
+    Branch, Filter, FlatMap, FlatMapValues, GlobalJoin, Map, MapValues, MapValuesAsync, SelectKey,
+)  # fmt: skip
 #: These may write to every store that they are connected to.
 _OPEN = (Process, TableTransformValues)
 #: These read the store that they name.
@@ -116,17 +132,26 @@ class _Walk:
         for node in self._graph.nodes.values():
             if _writes(node, spec.name):
                 self._collect(node.name, seen)
-        steps = [text for node in seen.values() for text in self._text(node)]
-        lines = [*_kept_as(spec, self._defaults), *steps]
-        topics = [topic for node in seen.values() for topic in self.outer_topics(node)]
+        # The topic of a mirror is its changelog: the rows of another topic cannot be restored. A
+        # generated name may have belonged to another store of the former program.
         is_mirror = spec.name in self._graph.source_changelogs
+        is_fixed = is_mirror or GENERATED.search(spec.name) is not None
+        steps = [
+            Line(text, Rule.FIXED if is_fixed else _rule(node))
+            for node in seen.values()
+            for text in self._text(node)
+        ]
+        topics = [topic for node in seen.values() for topic in self.outer_topics(node)]
+        sources = [node for node in seen.values() if isinstance(node, Source)]
+        formats = [self._format(node) for node in sources if self.outer_topics(node)]
         return Section(
             section_name(spec.name),
-            tuple(map(Line, lines)),
+            (*map(Line, _kept_as(spec, self._defaults)), *steps),
             presence=Rule.FREE,
             # A store that mirrors a topic is complete, whenever it is added.
             topics=() if is_mirror else tuple(dict.fromkeys(topics)),
             nodes=_with_clocks(self._graph, spec.name),
+            formats=tuple(dict.fromkeys(formats)),
         )
 
     def repartitions(self) -> Iterator[Section]:
@@ -164,13 +189,28 @@ class _Walk:
         if isinstance(node, Source):
             names = ", ".join(sorted(self.outer_topics(node)))
             if names:
-                key = _layout(node.key_serde, self._defaults.key)
-                value = _layout(node.value_serde, self._defaults.value)
-                yield f"reads {names}: key {key}, value {value}"
+                yield f"reads {names}: {self._format(node)}"
         elif isinstance(node, Sink):
             yield f"repartition by key: {_layout(node.key_serde, self._defaults.key)}"
         elif not isinstance(node, _SILENT):
             yield _step(node)
+
+    def _format(self, node: Source) -> str:
+        key = _layout(node.key_serde, self._defaults.key)
+        return f"key {key}, value {_layout(node.value_serde, self._defaults.value)}"
+
+
+def _rule(node: Node) -> Rule:
+    """Return what it means to a store that a step before it comes, goes or changes."""
+    match node:
+        case Process():
+            passes_alone = not node.stores
+        case StreamTableJoin():
+            # With a grace period, records wait for the table in a buffer of the join.
+            passes_alone = node.buffer is None
+        case _:
+            passes_alone = isinstance(node, (Source, *_STATELESS))
+    return Rule.REPLACE if passes_alone else Rule.FIXED
 
 
 def _writes(node: Node, store: str) -> bool:

@@ -141,6 +141,92 @@ def test_change_that_the_state_does_not_survive_is_refused(name: str) -> None:
     assert "penstock reset --application-id app" in message
 
 
+def named(builder: ps.StreamsBuilder, *, adds_steps: bool = False) -> Any:
+    """Group by a key under a name, maybe with a filter and a mapping in front of it."""
+    keyed = builder.stream("words").select_key(lambda k, v: v)
+    if adds_steps:
+        keyed = keyed.filter(lambda k, v: True).map_values(lambda v: v)
+    return keyed.group_by_key(ps.Grouped.as_("by-word")).count("counts")
+
+
+ACCEPTABLE: dict[str, tuple[Program, Program]] = {
+    "steps before a named repartition": (named, lambda b: named(b, adds_steps=True)),
+    "steps taken away": (lambda b: named(b, adds_steps=True), named),
+    "another topic": (counts, lambda b: b.stream("lines").group_by_key().count("counts")),
+    "one more topic": (
+        counts,
+        lambda b: b.stream(["words", "lines"]).group_by_key().count("counts"),
+    ),
+    "another expression": (
+        lambda b: b.stream("words").filter(ps.col("n") > 5).group_by_key().count("counts"),
+        lambda b: b.stream("words").filter(ps.col("n") > 7).group_by_key().count("counts"),
+    ),
+    "a look into a table": (
+        counts,
+        lambda b: (
+            b.stream("words")
+            .join(b.table("names"), lambda left, right: right)
+            .group_by_key()
+            .count("counts")
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ACCEPTABLE)
+def test_change_before_a_named_store_needs_a_person_who_accepts_it(name: str) -> None:
+    """The state can be read, and whether it may stay is for a person to say."""
+    old, new = ACCEPTABLE[name]
+    digest = fingerprint(new).digest
+    assert f"penstock.accepted.plan={digest}" in refused(old, new)
+    found = upgraded(old, new, accepted=digest)
+    assert found.must_write
+    assert found.changes != ()
+
+
+NEVER = sorted(
+    {"a window", "another size of windows", "another grace period", "another key",
+     "another join window", "another serde of the input", "another operator"}
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NEVER)
+def test_state_that_cannot_be_used_is_refused_even_if_the_plan_is_accepted(name: str) -> None:
+    """Nobody can say that bytes in another format or windows of another size still fit."""
+    old, new, _ = REFUSED[name]
+    assert "--accept-plan" not in refused(old, new)
+    with pytest.raises(TopologyError, match="accepting the plan does not change that"):
+        upgraded(old, new, accepted=fingerprint(new).digest)
+
+
+def test_acceptance_of_one_plan_is_not_that_of_the_next() -> None:
+    """The setting may stay in a file: it names one plan, and every other one is refused."""
+    old, new = ACCEPTABLE["another expression"]
+    with pytest.raises(TopologyError, match="the accepted plan is 'abc'"):
+        upgraded(old, new, accepted="abc")
+
+
+def test_filter_over_a_table_before_a_count_cannot_be_accepted() -> None:
+    """A table takes old rows back through the new filter, and the count would stay too high."""
+
+    def per_name(builder: ps.StreamsBuilder, *, filters: bool) -> None:
+        table = builder.table("users")
+        table = table.filter(lambda k, v: True) if filters else table
+        table.group_by(lambda k, v: (v, v)).count("counts")
+
+    new = lambda b: per_name(b, filters=True)  # noqa: E731
+    with pytest.raises(TopologyError, match="accepting the plan does not change that"):
+        upgraded(lambda b: per_name(b, filters=False), new, accepted=fingerprint(new).digest)
+
+
+def test_step_before_a_store_without_a_name_cannot_be_accepted() -> None:
+    """Its number may have belonged to another store, whose state it would take over."""
+    old = lambda b: b.stream("words").group_by_key().count()  # noqa: E731
+    new = lambda b: b.stream("lines").group_by_key().count()  # noqa: E731
+    with pytest.raises(TopologyError, match="accepting the plan does not change that"):
+        upgraded(old, new, accepted=fingerprint(new).digest)
+
+
 def test_store_that_takes_over_the_number_of_another_one_is_refused() -> None:
     """Generated names have numbers: a part in front shifts state from one store to the next."""
 

@@ -17,6 +17,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from penstock.config import (
+    ACCEPTED_PLAN,
     ALLOW_OS_GROUP_WRITE,
     APPLICATION_ID,
     AUTO_OFFSET_RESET,
@@ -378,7 +379,10 @@ class ApplicationRun:
             # it.
             stored = read_log(topic, consumer_settings(self._config, "restore"), is_whole=False)
             new = plan_fingerprint(self._graph, self._config)
-            check(stored.plan_fingerprint, new, self.application_id, kept=self._kept)
+            check(
+                stored.plan_fingerprint, new, self.application_id,
+                kept=self._kept, accepted=self._config[ACCEPTED_PLAN],
+            )  # fmt: skip
 
     def _settled(self, state: LogState) -> Settlement:
         return settle(
@@ -387,6 +391,7 @@ class ApplicationRun:
             application_id=self.application_id,
             has_state=state.plan is not None or state.complete >= 0,
             kept=self._kept or frozenset(),
+            accepted=self._config[ACCEPTED_PLAN],
         )
 
     def _refuse_other_topology(self, state: LogState) -> None:
