@@ -45,6 +45,8 @@ class Application:
     variables: Mapping[str, str] = field(default_factory=dict)
     #: The program: a module that takes the settings as its argument.
     module: str = "tests.cluster.app"
+    #: What the program takes besides the settings.
+    arguments: tuple[str, ...] = ()
     process: subprocess.Popen[bytes] | None = None
     ends: list[End] = field(default_factory=list)
 
@@ -76,6 +78,7 @@ class Application:
         self._end_is_expected = False
         self.started_s = time.monotonic()
         command = [sys.executable, "-m", self.module, json.dumps(self.settings)]
+        command += self.arguments
         self.process = self.host.start("app", command, self.variables)
 
     def expect_end(self) -> None:

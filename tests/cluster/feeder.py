@@ -60,6 +60,8 @@ class Feeder(threading.Thread):
         self._partitions = partitions
         self._random = random.Random(seed)
         self._stopping = threading.Event()
+        self._pausing = threading.Event()
+        self._extra = 0
         self.sent = 0
         self.acknowledged: Counter[str] = Counter()
         #: Why feeding ended early, or None.
@@ -69,15 +71,39 @@ class Feeder(threading.Thread):
     def total_acknowledged(self) -> int:
         return self.acknowledged.total()
 
+    def pause(self) -> None:
+        """Write nothing until ``resume``. What is not written meanwhile is not made up for."""
+        self._pausing.set()
+
+    def resume(self) -> None:
+        self._pausing.clear()
+
+    def burst(self, records: int) -> None:
+        """Write so many records besides the rate, as fast as Kafka takes them."""
+        self._extra += records
+
     def run(self) -> None:
-        began = time.monotonic()
+        due, looked_s = 0.0, time.monotonic()
         while not self._stopping.is_set() and self.failure is None:
-            due = int((time.monotonic() - began) * self._rate)
+            now_s = time.monotonic()
+            if not self._pausing.is_set():
+                due += (now_s - looked_s) * self._rate
+            looked_s = now_s
             # What a stall of the brokers has delayed comes back as fast as the buffer takes it.
-            while self.sent < due and not self._stopping.is_set():
+            while self.sent < int(due) + self._extra and not self._stopping.is_set():
                 self._send(*self._next())
             self._producer.poll(0)
             time.sleep(0.02)
+
+    def stop(self, timeout_s: float = 120.0) -> None:
+        """Stop feeding, and wait for all acknowledgements.
+
+        Raises:
+            AssertionError: Kafka did not take everything in time.
+        """
+        self._stopping.set()
+        self.join()
+        self._flush(timeout_s)
 
     def finish(self, timeout_s: float = 120.0) -> None:
         """Stop feeding, end the last stretch of stream time, and wait for all acknowledgements.
@@ -93,6 +119,9 @@ class Feeder(threading.Thread):
                 closer = f"{CLOSER}{partition}"
                 at = now + 3 * step * SUMMARY_MS
                 self._send(AMOUNTS, closer, struct.pack(">q", 1), at, partition)
+        self._flush(timeout_s)
+
+    def _flush(self, timeout_s: float) -> None:
         left = self._producer.flush(timeout_s)
         assert left == 0, f"{left} input records were not acknowledged in {timeout_s:.0f} s"
         assert self.failure is None, self.failure

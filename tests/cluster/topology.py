@@ -27,25 +27,32 @@ SUMMARY_MS = 2_000
 def build() -> ps.Topology:
     """Build one topology that holds the word count, the join and the processor."""
     builder = ps.StreamsBuilder()
-    _add_word_count(builder)
-    _add_join(builder)
-    _add_sums(builder)
+    add_all(builder)
     return builder.build()
 
 
-def _add_word_count(builder: ps.StreamsBuilder) -> None:
+def add_all(builder: ps.StreamsBuilder) -> dict[str, ps.KStream[Any, Any]]:
+    """Add the word count, the join and the processor, and return the stream of each input."""
+    lines = _add_word_count(builder)
+    left, right = _add_join(builder)
+    amounts = _add_sums(builder)
+    return {LINES: lines, LEFT: left, RIGHT: right, AMOUNTS: amounts}
+
+
+def _add_word_count(builder: ps.StreamsBuilder) -> ps.KStream[str, str]:
     """Count words behind a repartition; without a cache each word counts 1, 2, 3 and so on."""
+    lines = builder.stream(LINES, key="string", value="string")
     (
-        builder.stream(LINES, key="string", value="string")
-        .flat_map_values(str.split)
+        lines.flat_map_values(str.split)
         .group_by(lambda _, word: word, ps.Grouped(key_serde="string", value_serde="string"))
         .count(ps.Materialized(name=COUNT_STORE, key_serde="string", value_serde="long"))
         .to_stream()
         .to(COUNTS, key_serde="string", value_serde="long")
     )
+    return lines
 
 
-def _add_join(builder: ps.StreamsBuilder) -> None:
+def _add_join(builder: ps.StreamsBuilder) -> tuple[ps.KStream[str, str], ps.KStream[str, str]]:
     """Join two streams by key; every pair names both of its records."""
     left = builder.stream(LEFT, key="string", value="string")
     right = builder.stream(RIGHT, key="string", value="string")
@@ -59,19 +66,20 @@ def _add_join(builder: ps.StreamsBuilder) -> None:
     )
     pairs = left.join(right, lambda one, other: f"{one}+{other}", windows, stream_joined=joined)
     pairs.to(PAIRS, key_serde="string", value_serde="string")
+    return left, right
 
 
-def _add_sums(builder: ps.StreamsBuilder) -> None:
+def _add_sums(builder: ps.StreamsBuilder) -> ps.KStream[str, int]:
     """Run the processor; a key with an ``@`` marks a summary, the others are running sums."""
     store = ps.Stores.key_value_store_builder(
         ps.Stores.persistent_key_value_store(SUM_STORE), "string", "long"
     )
     builder.add_state_store(store)
-    results = builder.stream(AMOUNTS, key="string", value="long").process(
-        RunningSums, SUM_STORE, name="running-sums"
-    )
+    amounts = builder.stream(AMOUNTS, key="string", value="long")
+    results = amounts.process(RunningSums, SUM_STORE, name="running-sums")
     results.filter(lambda key, _: "@" not in key).to(SUMS, key_serde="string", value_serde="long")
     results.filter(lambda key, _: "@" in key).to(SUMMARIES, key_serde="string", value_serde="long")
+    return amounts
 
 
 class RunningSums(ps.Processor[str, int, str, int]):

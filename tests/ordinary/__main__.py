@@ -47,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--guarantee", default="at_least_once", choices=("at_least_once", "exactly_once_v2")
     )
-    parser.add_argument("--rate", type=int, default=200, help="input records per second")
+    parser.add_argument("--rate", type=int, default=150, help="input records per second")
     parser.add_argument("--keep", action="store_true", help="keep the folder with all logs")
     return parser
 

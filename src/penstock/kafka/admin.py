@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
@@ -46,7 +45,7 @@ from penstock.kafka.admin_failures import (
     unknown_topic,
     unreachable,
 )
-from penstock.kafka.errors import KafkaRequestError, UnknownGroupError, UnknownTopicError
+from penstock.kafka.errors import KafkaRequestError, UnknownGroupError
 from penstock.kafka.refusals import Right
 
 #: How long a question about offsets waits for a leader that has just been chosen.
@@ -111,9 +110,13 @@ class Admin:
         found = self._client.describe_topics(asked, **self._limit)
         ids: dict[str, str] = {}
         for name, future in found.items():
-            with contextlib.suppress(UnknownTopicError):
-                described = self._calls.result(future, f"describe topic {name!r}")
-                ids[name] = str(described.topic_id)
+            try:
+                ids[name] = str(future.result().topic_id)
+            except KafkaException as failure:
+                if failure.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    needs = Right("Describe", "topic", name)
+                    what = f"describe topic {name!r}"
+                    raise self._calls.explained(failure, what, needs) from None
         return ids
 
     def create_topic(

@@ -78,7 +78,10 @@ class KafkaProxy:
         self._rules: list[_Rule] = []
         self._seen: Counter[tuple[int, Side]] = Counter()
         self._met: Counter[tuple[int, Side]] = Counter()
+        self._throttles: Counter[int] = Counter()
         self._connections: set[_Connection] = set()
+        #: How many connections were refused.
+        self.refused = 0
         self._is_down = False
         self._held_until = 0.0
         threading.Thread(target=self._accept, daemon=True).start()
@@ -139,6 +142,10 @@ class KafkaProxy:
         """How many frames a rule has been applied to."""
         return self._met[api, side]
 
+    def throttle_ms(self, api: int) -> int:
+        """The sum of the throttle times in the broker's answers: how long quotas hold clients."""
+        return self._throttles[api]
+
     def close(self) -> None:
         self.down()
         self._listening.close()
@@ -170,6 +177,7 @@ class KafkaProxy:
                 return
             connection = self._connect(client)
             if connection is None:
+                self.refused += 1
                 client.close()
                 continue
             with self._lock:
@@ -221,7 +229,8 @@ class _Connection:
         self._proxy = proxy
         self._client = client
         self._broker = broker
-        self._apis: dict[int, int] = {}
+        #: Api key and version of each request that waits for its answer.
+        self._apis: dict[int, tuple[int, int]] = {}
 
     def start(self) -> None:
         for work in (self._requests, self._answers):
@@ -237,15 +246,16 @@ class _Connection:
 
     def _requests(self) -> None:
         for frame in self._frames(self._client):
-            api, _, correlation = struct.unpack_from(">hhi", frame, 4)
-            self._apis[correlation] = api
+            api, version, correlation = struct.unpack_from(">hhi", frame, 4)
+            self._apis[correlation] = api, version
             if not self._pass_on(frame, api, Side.REQUEST, self._broker):
                 return
 
     def _answers(self) -> None:
         for frame in self._frames(self._broker):
             (correlation,) = struct.unpack_from(">i", frame, 4)
-            api = self._apis.pop(correlation, -1)
+            api, version = self._apis.pop(correlation, (-1, 0))
+            self._proxy._throttles[api] += _throttle_ms(frame, api, version)
             if not self._pass_on(frame, api, Side.ANSWER, self._client):
                 return
 
@@ -272,6 +282,20 @@ class _Connection:
                     break
                 yield length + body
         self.close()
+
+
+def _throttle_ms(frame: bytes, api: int, version: int) -> int:
+    """The throttle time of an answer to a fetch, where it is first, or to a produce: there last."""
+    if api == Api.FETCH and version >= 12:
+        return int(struct.unpack_from(">i", frame, 9)[0])
+    if api == Api.FETCH and version >= 1:
+        return int(struct.unpack_from(">i", frame, 8)[0])
+    if api == Api.PRODUCE and version >= 9:
+        # One byte follows: the number of tagged fields, 0 unless a leader has changed.
+        return int(struct.unpack_from(">i", frame, len(frame) - 5)[0]) if frame[-1] == 0 else 0
+    if api == Api.PRODUCE and version >= 1:
+        return int(struct.unpack_from(">i", frame, len(frame) - 4)[0])
+    return 0
 
 
 def _exactly(source: socket.socket, size: int) -> bytes:

@@ -1,6 +1,7 @@
 """Brokers that want a login, rights or TLS, with the users, ACLs and certificates for tests."""
 
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,9 +35,14 @@ _LOGIN_PROPERTIES = {
 }
 
 
-def broker_with_logins() -> EmbeddedBroker:
+def broker_with_logins(
+    properties: Mapping[str, str] | None = None, *, advertised_port: int | None = None
+) -> EmbeddedBroker:
     """A broker that wants SASL/SCRAM-SHA-512 of clients, and knows what each user may do."""
-    return EmbeddedBroker(properties=_LOGIN_PROPERTIES, listener=ClientListener("SASL_PLAINTEXT"))
+    return EmbeddedBroker(
+        properties={**_LOGIN_PROPERTIES, **(properties or {})},
+        listener=ClientListener("SASL_PLAINTEXT", advertised_port),
+    )
 
 
 def broker_with_tls(certificates: "Certificates") -> EmbeddedBroker:

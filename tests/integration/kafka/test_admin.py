@@ -49,6 +49,16 @@ def test_deleted_topic_is_gone_when_delete_returns(kafka_admin: Admin, new_topic
     kafka_admin.delete_topics([topic], missing_ok=True)
 
 
+def test_ids_of_topics_leave_out_a_topic_that_is_gone(
+    kafka_admin: Admin, new_topic: NewTopic
+) -> None:
+    """A topic of a pattern may be deleted while an application asks for the ids of all of them."""
+    kept, gone = new_topic(), new_topic()
+    before = kafka_admin.topic_ids([kept, gone])
+    kafka_admin.delete_topics([gone])
+    assert kafka_admin.topic_ids([kept, gone]) == {kept: before[kept]}
+
+
 def test_settings_of_a_topic_are_read_and_changed(kafka_admin: Admin, new_topic: NewTopic) -> None:
     """Own settings are told from the broker's defaults."""
     topic = new_topic(cleanup_policy="compact")
