@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 import penstock as ps
-from penstock.errors import StreamsError
+from penstock.errors import PenstockError, StreamsError
 from penstock.runtime.local.memory_kafka import MemoryKafka
 from penstock.runtime.local.staged import StagedApplication
 from penstock.runtime.spark.driver import streams as module
@@ -304,12 +305,12 @@ def test_the_driver_says_once_that_a_handler_is_not_asked_for_global_stores(
     assert len(said) == lines
 
 
-def failing(streams_of: Start, response: ps.ExceptionResponse) -> tuple[Any, ApplicationRun]:
+def failing(streams_of: Start, response: Any) -> tuple[Any, ApplicationRun]:
     run = ApplicationRun(StreamsError("processing", "node 'map' failed"))
     streams = streams_of(run)
     streams.set_uncaught_exception_handler(lambda error: response)
     # The failure may come before or after the start has returned.
-    with contextlib.suppress(StreamsError):
+    with contextlib.suppress(PenstockError):
         streams.start()
     return streams, run
 
@@ -338,6 +339,51 @@ def test_a_handler_may_end_the_whole_application(streams_of: Start) -> None:
     assert streams.wait("10s")
     assert streams.state is ps.State.ERROR
     assert run.steps == ["prepared", "led", "ended all", "stopped"]
+
+
+@pytest.mark.parametrize("response", ["REPLACE_THREAD", "replace_thread"])
+def test_a_handler_may_answer_with_the_name_of_a_response(streams_of: Start, response: str) -> None:
+    """The text comes from a configuration file, and means the same as the enum."""
+    streams, run = failing(streams_of, response)
+    assert happens(lambda: run.steps.count("led") == 2, within_s=60)
+    assert streams.close("10s")
+
+
+@pytest.mark.parametrize("response", ["RESTART", None, 7])
+def test_an_answer_that_is_not_known_is_an_error(streams_of: Start, response: Any) -> None:
+    """A typing mistake must not look like a decision to shut down."""
+    streams, _ = failing(streams_of, response)
+    assert streams.wait("10s")
+    assert streams.error.code == "bad-handler-response"
+    assert repr(response) in streams.error.message
+    assert "node 'map' failed" in streams.error.message
+
+
+def test_a_handler_may_close_the_application(streams_of: Start) -> None:
+    """Nothing failed then: the user's own code has ended it."""
+    streams = None
+
+    def close(error: Exception) -> None:
+        assert streams is not None
+        assert streams.close("10s")
+
+    run = ApplicationRun(StreamsError("processing", "node 'map' failed"))
+    streams = streams_of(run)
+    streams.set_uncaught_exception_handler(close)
+    streams.run()
+    assert streams.state is ps.State.NOT_RUNNING
+    assert streams.error is None
+
+
+def test_a_handler_that_exits_ends_the_main_thread(streams_of: Start) -> None:
+    """Otherwise the process would neither work nor end."""
+    run = ApplicationRun(StreamsError("processing", "node 'map' failed"))
+    streams = streams_of(run)
+    streams.set_uncaught_exception_handler(lambda error: sys.exit(3))
+    with pytest.raises(SystemExit) as caught:
+        streams.run()
+    assert caught.value.code == 3
+    assert run.steps == ["prepared", "led", "stopped"]
 
 
 def test_an_instance_that_is_told_to_end_does_not_ask_its_handler(streams_of: Start) -> None:

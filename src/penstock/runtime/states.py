@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 
+from penstock.errors import InvalidStateError
+
 
 class State(Enum):
     """Kafka Streams' states. REBALANCING covers starting up and restoring."""
@@ -50,3 +52,11 @@ class ExceptionResponse(Enum):
     REPLACE_THREAD = "REPLACE_THREAD"
     SHUTDOWN_CLIENT = "SHUTDOWN_CLIENT"
     SHUTDOWN_APPLICATION = "SHUTDOWN_APPLICATION"
+
+
+def not_running(state: State) -> InvalidStateError:
+    return InvalidStateError(
+        "not-running",
+        f"the application is {state.value}",
+        fix="call start() first, and ask before close()",
+    )

@@ -8,7 +8,7 @@ import secrets
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import Any
@@ -53,15 +53,14 @@ from penstock.runtime.spark.driver.stores.asking import Asking
 from penstock.runtime.spark.driver.stores.instance_stores import InstanceStores
 from penstock.runtime.spark.driver.topics import make_topics
 from penstock.runtime.spark.exchange.stage_request import Restore
-from penstock.runtime.states import NEXT, ExceptionResponse, State, StateListener
+from penstock.runtime.states import NEXT, ExceptionResponse, State, StateListener, not_running
+from penstock.runtime.uncaught import Uncaught, UncaughtHandler
 from penstock.serving.server import ServingServer
 from penstock.topology.explanation import Explanation
 from penstock.topology.topology import Topology, checked_topology
 
 log = logging.getLogger(__name__)
 
-#: Called with the error of a batch; returns what to do about it.
-UncaughtHandler = Callable[[Exception], ExceptionResponse]
 _SECONDS_BETWEEN_RESTARTS = (0.5, 1.0, 2.0, 5.0, 10.0)
 #: How long a close waits for the current batch.
 _BATCH_S = 15.0
@@ -103,7 +102,7 @@ class KafkaStreams(Asking):
                 log.warning("%s has no effect on Spark: %s", name, setting.unused)
         self._state = State.CREATED
         self._listener: StateListener | None = None
-        self._handler: UncaughtHandler = lambda error: ExceptionResponse.SHUTDOWN_CLIENT
+        self._uncaught = Uncaught()
         self._changed = threading.Condition()
         self._lifecycle_lock = threading.RLock()
         self._run: ApplicationRun | None = None
@@ -155,7 +154,7 @@ class KafkaStreams(Asking):
             # Another thread closed the application meanwhile, so end what was started after that.
             self._tear_down(is_clean=False)
             return
-        self._main = threading.Thread(target=self._live, name="penstock-main", daemon=True)
+        self._main = threading.Thread(target=self._work, name="penstock-main", daemon=True)
         self._main.start()
         self._has_started.wait()
         self._raise_error()
@@ -184,6 +183,7 @@ class KafkaStreams(Asking):
 
     def _raise_error(self) -> None:
         """Raise the error that ended the application, without its traceback through the runtime."""
+        self._uncaught.raise_wanted()
         if self.error is not None:
             log.debug("the application ended with an error", exc_info=self.error)
             raise self.error.with_traceback(None)
@@ -207,7 +207,7 @@ class KafkaStreams(Asking):
     def wait(self, timeout: Duration | None = None) -> bool:
         """Wait until the application has ended; false if it still runs after the timeout."""
         seconds = None if timeout is None else to_ms(timeout) / 1000
-        with self._changed:
+        with self._uncaught.attended(), self._changed:
             return self._changed.wait_for(lambda: self._state.has_ended, seconds)
 
     def close(self, timeout: Duration | None = None, leave_group: bool | None = None) -> bool:
@@ -284,8 +284,12 @@ class KafkaStreams(Asking):
         self._listener = listener
 
     def set_uncaught_exception_handler(self, handler: UncaughtHandler) -> None:
-        """Call ``handler(error)`` when a batch fails, to decide what to do; by default, end."""
-        self._handler = handler
+        """Call ``handler(error)`` when a batch fails, to decide what to do; by default, end.
+
+        It returns an ``ExceptionResponse`` or its name as text. It may also close the application,
+        or end the process with ``sys.exit``.
+        """
+        self._uncaught.handler = handler
 
     def set_global_state_restore_listener(self, listener: StateRestoreListener) -> None:
         """Call ``listener`` while stores are restored from their changelogs."""
@@ -351,7 +355,7 @@ class KafkaStreams(Asking):
     def _stores(self) -> InstanceStores:
         run = self._run
         if run is None or run.plan is None or not self._state.is_running_or_rebalancing:
-            raise _not_running(self._state)
+            raise not_running(self._state)
         return InstanceStores(run, self._spark)
 
     # Steering
@@ -440,6 +444,12 @@ class KafkaStreams(Asking):
         make_topics(admin, self._topology.graph, self._config[NUM_STREAM_THREADS])
         return servers
 
+    def _work(self) -> None:
+        try:
+            self._live()
+        except SystemExit as request:
+            self._uncaught.end_process(request, lambda: self._give_up(None))
+
     def _live(self) -> None:
         """Lead whenever it is this instance's turn, until the application is closed."""
         failures = 0
@@ -520,27 +530,21 @@ class KafkaStreams(Asking):
         if not is_first:
             log.error("a batch failed: %s", error)
         if not is_first and kind is not Remedy.END:
-            response = self._response_to(error)
-            if response is ExceptionResponse.REPLACE_THREAD:
-                return True
-            if response is ExceptionResponse.SHUTDOWN_APPLICATION and self._run is not None:
+            answer = self._uncaught.ask(error, is_closing=self._closing.is_set)
+            if self._closing.is_set() or answer.response is ExceptionResponse.REPLACE_THREAD:
+                return not self._closing.is_set()
+            error = answer.error
+            if answer.response is ExceptionResponse.SHUTDOWN_APPLICATION and self._run is not None:
                 self._run.shut_down_application()
         self._give_up(error)
         return False
 
-    def _give_up(self, error: Exception) -> None:
+    def _give_up(self, error: Exception | None) -> None:
         self.error = error
         self._to(State.PENDING_ERROR)
         self._tear_down(is_clean=False)
         self._to(State.ERROR)
         self._has_started.set()
-
-    def _response_to(self, error: Exception) -> ExceptionResponse:
-        try:
-            return self._handler(error)
-        except Exception:
-            log.exception("the uncaught exception handler failed; shutting down")
-            return ExceptionResponse.SHUTDOWN_CLIENT
 
     def _close(self) -> None:
         if self._state.has_ended or self._state is State.PENDING_SHUTDOWN:
@@ -576,7 +580,7 @@ class KafkaStreams(Asking):
     def _leading(self) -> ApplicationRun:
         run = self._run
         if run is None or run.runner is None:
-            raise _not_running(self._state)
+            raise not_running(self._state)
         return run
 
     def _to(self, new: State) -> None:
@@ -589,11 +593,3 @@ class KafkaStreams(Asking):
             self._changed.notify_all()
         if self._listener is not None:
             self._listener(new, old)
-
-
-def _not_running(state: State) -> InvalidStateError:
-    return InvalidStateError(
-        "not-running",
-        f"the application is {state.value}",
-        fix="call start() first, and ask before close()",
-    )
