@@ -25,6 +25,7 @@ from penstock.config import (
     MAX_BATCH_RECORDS,
     MAX_TASK_IDLE_MS,
     PROCESSING_GUARANTEE,
+    RACK_AWARE_TAGS,
     REPARTITION_PURGE_INTERVAL_MS,
     SETTINGS,
     SLOT_POOL,
@@ -58,13 +59,12 @@ from penstock.runtime.spark.driver.instances.taking_lead import takes_lead
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
 from penstock.runtime.spark.driver.observing.meter import Meter
 from penstock.runtime.spark.driver.pickling import fresh_path
-from penstock.runtime.spark.driver.placement import Placement
-from penstock.runtime.spark.driver.pool.pooled_jobs import PooledJobs
-from penstock.runtime.spark.driver.pool.shared_offsets import Offsets
-from penstock.runtime.spark.driver.pool.slot_pool import SlotPool, slot_pool
-from penstock.runtime.spark.driver.stage_jobs import OwnJobs, StageJobs
 from penstock.runtime.spark.driver.start_offsets import start_offsets, usable_offsets
 from penstock.runtime.spark.driver.state_lock import StateLock
+from penstock.runtime.spark.driver.threads.placement import Placement
+from penstock.runtime.spark.driver.threads.shared_offsets import Offsets
+from penstock.runtime.spark.driver.threads.shared_threads import SharedThreads, shared_threads
+from penstock.runtime.spark.driver.threads.stream_threads import StreamThreads
 from penstock.runtime.spark.driver.topics import (
     batches_topic,
     check_internal_topics,
@@ -108,7 +108,7 @@ class ApplicationRun:
         self._log: BatchLog | None = None
         self._lock = StateLock(self.application_dir)
         self._places: Placement | None = None
-        self._pool: SlotPool | None = None
+        self._threads: StreamThreads | None = None
         #: The stores whose changelogs existed before this start.
         self._kept: frozenset[str] | None = None
         self._changed = threading.Condition()
@@ -221,6 +221,7 @@ class ApplicationRun:
         ended, self._ended = self._ended, None
         if ended is not None:
             ended.release(list(ended.placement.endpoints))
+        self._end_threads()
         plan, instance = self._plan, self.instance
         assert plan is not None
         assert instance is not None
@@ -238,8 +239,8 @@ class ApplicationRun:
         assert member is not None
         member.check()
         self._ended = None
-        if self._config[SLOT_POOL]:
-            self._pool = slot_pool(spark.sparkContext, self._config[SLOT_POOL], self._secret)
+        # Threads come up while the rest is prepared.
+        places = self._places_on(spark)
         exactly_once = self._is_exactly_once
         if self.instance is not None:
             self.instance.end_copies(is_promoted=True)
@@ -267,23 +268,39 @@ class ApplicationRun:
         for topic in self._topics_made_anew(state, plan):
             committed = {part: at for part, at in committed.items() if part[0] != topic}
         self._batches = self._planner(plan, state, committed)
-        # A later run of this program finds its slots where the last one had them.
-        self._places = self._places or Placement(spark.sparkContext)
-        jobs: StageJobs = (
-            OwnJobs(spark, self.application, self._places, self._secret, self.standby_listener)
-            if self._pool is None
-            else PooledJobs(self._pool, self.application)
-        )
         self.runner = BatchRunner(
             spark, self.application, batch_log, self.admin, member, self.slots, self._batches,
-            self._internal(plan, state, committed), self._places, self.fence,
-            self.check_topics, self._secret, jobs,
+            self._internal(plan, state, committed), places, self.fence, self.check_topics,
+            self.standby_listener,
         )  # fmt: skip
         self.runner.progress.continue_from(self._totals)
         self._totals = self.runner.progress
         self._meter = self.runner.meter = self._meter or self.runner.meter
         log.info("leading %s as generation %d", self.application_id, generation)
         return self.runner
+
+    def _places_on(self, spark: SparkSession) -> Placement:
+        """Start stream threads; a later run of this program finds its slots in the same ones."""
+        context, pool = spark.sparkContext, self._config[SLOT_POOL]
+        listed_tags = self._config[RACK_AWARE_TAGS]
+        if self._threads is None:
+            self._threads = (
+                shared_threads(context, pool, self._secret)
+                if pool
+                else StreamThreads(context, self.application_id, self._secret, tags=listed_tags)
+            )
+        threads = self._threads
+        wanted = threads.most_threads if isinstance(threads, SharedThreads) else self.slots
+        threads.start(self.application_id, wanted)
+        if self._places is None:
+            self._places = Placement(threads, self.application_id, shares=bool(pool))
+        return self._places
+
+    def _end_threads(self) -> None:
+        """End the stream threads, unless other applications share them."""
+        threads, self._threads, self._places = self._threads, None, None
+        if threads is not None:
+            threads.leave(self.application_id)
 
     def _check_shut_down(self, state: LogState) -> None:
         if self.instance is not None and self.instance.id in state.shut_down:
@@ -513,8 +530,8 @@ class ApplicationRun:
         tables = {part: read.get(part, 0) for part in inputs.global_parts}
         last = BatchPlan(newest, {}, self._position(plan, committed), 0, tables)
         offsets: Offsets = self.admin
-        if self._pool is not None:
-            offsets = self._pool.offsets.of(self.admin, admin_settings(self._config))
+        if isinstance(self._threads, SharedThreads):
+            offsets = self._threads.offsets.of(self.admin, admin_settings(self._config))
         ends = self.admin.end_offsets(last.end, committed=self._reads_committed)
         return BatchPlanner(offsets, inputs, last, unfinished(state, last.end, ends))
 
@@ -564,8 +581,7 @@ class ApplicationRun:
             self.instance.close()
         if self.member is not None:
             self.member.close(leave=leave_group)
-        if self._pool is not None:
-            self._pool.release(self.application_id)
+        self._end_threads()
         self._lock.release()
 
     def lag(self) -> dict[TopicPartition, int]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from penstock.errors import StreamsError
 from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.driver.idling import Idling
-from penstock.runtime.spark.driver.pool.shared_offsets import Offsets
+from penstock.runtime.spark.driver.threads.shared_offsets import Offsets
 from penstock.runtime.spark.exchange.batch_log import BatchPlan, LogState
 
 #: No timestamp in milliseconds is later than the first of these before the year 2248. Timestamps

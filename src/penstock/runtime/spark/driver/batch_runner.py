@@ -19,6 +19,7 @@ from penstock.config import (
     LOG_SUMMARY_INTERVAL_MS,
     METADATA_MAX_AGE_MS,
     RETRY_BACKOFF_MS,
+    SLOT_POOL,
     TASK_TIMEOUT_MS,
     TRANSACTION_TIMEOUT_MS,
     StreamsConfig,
@@ -28,6 +29,7 @@ from penstock.kafka.admin import Admin
 from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
 from penstock.model.topic_partition import TopicPartition
+from penstock.processor.listeners import StandbyUpdateListener
 from penstock.runtime.logs import is_fault, log_about
 from penstock.runtime.spark.driver.batch_planner import BatchPlanner
 from penstock.runtime.spark.driver.executors.executor_watch import ExecutorWatch
@@ -37,32 +39,35 @@ from penstock.runtime.spark.driver.internal_positions import InternalPositions
 from penstock.runtime.spark.driver.observing.meter import Meter
 from penstock.runtime.spark.driver.observing.restore_watch import RestoreWatch
 from penstock.runtime.spark.driver.observing.tracing import BatchTracer
-from penstock.runtime.spark.driver.placement import Placement
 from penstock.runtime.spark.driver.retention import ChangelogRetention
-from penstock.runtime.spark.driver.session import ask_jvm
 from penstock.runtime.spark.driver.slot_release import release_slots
-from penstock.runtime.spark.driver.stage_jobs import OwnJobs, StageJobs
+from penstock.runtime.spark.driver.threads.movement import Movement
+from penstock.runtime.spark.driver.threads.placement import Placement
+from penstock.runtime.spark.driver.threads.stages import Stages
 from penstock.runtime.spark.driver.to_spark import SparkSinks
 from penstock.runtime.spark.exchange.batch_log import BatchLog, BatchPlan, Cut
-from penstock.runtime.spark.exchange.channel import ask
+from penstock.runtime.spark.exchange.channel import ThreadLostError, Waiting, ask
 from penstock.runtime.spark.exchange.faults import fault_point, set_faults
 from penstock.runtime.spark.exchange.kept_connections import KeptConnections
 from penstock.runtime.spark.exchange.measures import TaskMeasures
+from penstock.runtime.spark.exchange.questions import AskMeasures, AskRestores, Ping, SlotId
 from penstock.runtime.spark.exchange.stage_request import (
     Application,
     Limits,
+    Outcome,
     Range,
     Release,
     Report,
     Restore,
     StageRequest,
 )
-from penstock.runtime.spark.exchange.worker_lines import show_lines
 
 log = logging.getLogger(__name__)
 
-#: How often the driver checks Spark and the slot servers while there is no input.
+#: How often the driver checks Spark and the stream threads while there is no input.
 _LOOK_S = 5.0
+#: A stream thread that is idle and silent for this time is paused.
+_PING_S = 10.0
 #: The longest time between two checks for new partitions of source topics.
 _TOPICS_S = 30.0
 #: How many bytes of input a slot holds in memory for one stage.
@@ -70,8 +75,6 @@ _SLOT_BYTES = 64 * 1024 * 1024
 #: The longest time of a stage before it commits, also as a share of the transaction timeout.
 _STAGE_S, _TRANSACTION_SHARE = 10.0, 0.25
 _MOST_BACKOFF_S = 10.0
-#: How long to wait for Spark's JVM to clean up when an application ends.
-_JVM_S = 2.0
 
 
 @dataclass(slots=True)
@@ -123,8 +126,7 @@ class BatchRunner:
         placement: Placement,
         fence: Callable[[], None],
         check_topics: Callable[[], None],
-        secret: bytes,
-        jobs: StageJobs | None = None,
+        standby_listener: StandbyUpdateListener | None = None,
     ) -> None:
         set_faults(application.config)
         config = StreamsConfig(application.config)
@@ -134,11 +136,9 @@ class BatchRunner:
         self.slots = self.used_slots = slots
         self.restores = RestoreWatch(self.restoring)
         self.application = application
-        self.secret, self.questions = secret, KeptConnections(secret)
+        self.questions = KeptConnections(placement.threads.secret)
         self.placement = placement
-        self._spark = spark
-        self._log = batch_log
-        self._member = member
+        self._spark, self._log, self._member = spark, batch_log, member
         self._planner = planner
         self._internal = internal
         self._fence = fence
@@ -172,10 +172,11 @@ class BatchRunner:
         #: Whether a batch of this run is complete, and whether tasks of it are still being
         #: restored.
         self.has_run, self.is_waiting = False, False
-        self._jobs = jobs or OwnJobs(spark, application, placement, secret)
-        self._executors = ExecutorWatch(
-            spark.sparkContext, self._wait_for, self._jobs.cancel, self._task_timeout_s
+        self._executors = ExecutorWatch(spark.sparkContext, self._wait_for, self._task_timeout_s)
+        self._stages = Stages(
+            application, placement, self._look_for_threads, shares=bool(config[SLOT_POOL])
         )
+        self._movement = Movement(application, self._stages.pickled, placement, standby_listener)
 
     # The loop
 
@@ -226,7 +227,6 @@ class BatchRunner:
         level = logging.WARNING if attempts in (0, 3) or attempts % 10 == 0 else logging.DEBUG
         log.log(level, "waiting %.1f s, then trying again: %s", pause_s, failure.message)
         self.progress.reruns += 1
-        self._keep_alive()
         self._closing.wait(pause_s)
 
     def _wait_for(self, what: str | None) -> None:
@@ -248,13 +248,12 @@ class BatchRunner:
     def _warm_up(self) -> None:
         """Start the slots and restore their state before the first batch."""
         self._member.check()
-        self.placement.wait_for_executors(self.used_slots, self._closing)
         plan = self._planner.first()
         if plan is not None:
             began = time.monotonic()
             self._internal.refresh()
             request = self._request(plan, 0, is_rerun=True, is_open=True)
-            self._run_job("warm-up", request, f"{self.application.id}: start")
+            self._reports(self._stages.warm_up(request))
             log.info("%d slots are ready after %.1f s", self.used_slots, time.monotonic() - began)
 
     def _wait_for_batch(self) -> BatchPlan | None:
@@ -268,6 +267,7 @@ class BatchRunner:
         looked = time.monotonic()
         while not self._closing.is_set():
             self._member.check()
+            self._notice_lost()
             plan = self._planner.next()
             if plan is not None:
                 return plan
@@ -291,7 +291,7 @@ class BatchRunner:
         self.progress.held_back = text if same else None
 
     def _pause(self, seconds: float) -> None:
-        """Wait, but ping the slot servers: a server without a request for two minutes ends."""
+        """Wait, and look around meanwhile, however long the commit interval is."""
         ends = time.monotonic() + seconds
         while not self._closing.is_set() and (left := ends - time.monotonic()) > 0:
             self._closing.wait(min(left, _LOOK_S))
@@ -300,25 +300,31 @@ class BatchRunner:
                 self._look_around()
 
     def _look_around(self) -> None:
-        """Check that Spark still runs, and ping the slot servers, while there is no input."""
+        """Check that Spark and the stream threads are there, while there is no input."""
         if self._spark.sparkContext._jsc.sc().isStopped():
             raise StreamsError(
                 "spark-lost",
                 "the Spark session was stopped while the application ran in it",
                 fix="close the application before the session",
             )
-        self._keep_alive()
-
-    def _keep_alive(self) -> None:
-        """Ping the slot servers; the next batch starts a server again that has ended."""
-        for slot, endpoint in list(self.placement.endpoints.items()):
+        for endpoint in set(self.placement.endpoints.values()):
             try:
-                ask(endpoint, self.secret, ("ping",), silence_s=_LOOK_S)
-            except StreamsError:
-                log.warning("the process of slot %d is gone; it is started again", slot)
-                self.placement.forget([slot])
-                # The next batch creates all tasks of the slot again, also those without input.
-                self._is_first = self._planner.wants_batch = True
+                ask(endpoint, self.placement.threads.secret, Ping(), Waiting(silence_s=_PING_S))
+            except ThreadLostError:
+                self.placement.threads.give_up(endpoint.server)
+        self._notice_lost()
+
+    def _notice_lost(self) -> None:
+        """Let the next batch begin at once if a stream thread has ended: it restores the state."""
+        for slot in self.placement.forget_lost():
+            log.warning("the stream thread of slot %d is gone; another one takes its place", slot)
+            # The next batch creates all tasks of the slot again, also those without input.
+            self._is_first = self._planner.wants_batch = True
+
+    def _look_for_threads(self) -> None:
+        """Say what is missing, while a slot waits for a stream thread."""
+        self._member.check()
+        self._executors.look()
 
     def _run(self, plan: BatchPlan) -> None:
         started = time.monotonic()
@@ -357,8 +363,7 @@ class BatchRunner:
             request = self._request(plan, stage, is_rerun=is_rerun)
             if self._has_nothing(request, is_rerun=is_rerun):
                 continue
-            title = f"{application.id}, batch {plan.batch}: {application.plan.stage_title(stage)}"
-            reports = self._run_job("run", request, title)
+            reports = self._reports(self._stages.run(request))
             self._internal.advance(reports)
             if any(report.is_repeated for report in reports):
                 self._internal.refresh()
@@ -374,15 +379,13 @@ class BatchRunner:
             return False
         return all(start >= end for start, end in request.ranges.values())
 
-    def _run_job(self, kind: str, request: StageRequest, title: str) -> list[Report]:
-        """Run a stage on all slots; raise the most serious of their errors."""
-        with self._executors.over_job():
-            outcomes = self._jobs.run(kind, request, title)
-        self.placement.note(outcomes)
-        show_lines(line for outcome in outcomes for line in outcome.lines)
+    def _reports(self, outcomes: list[Outcome]) -> list[Report]:
+        """Return the reports of all slots; raise the most serious of their errors."""
+        self._executors.over()
         errors = [outcome.error for outcome in outcomes if outcome.error is not None]
         if errors:
             raise max(map(explained, errors), key=_weight)
+        self._movement.keep_standbys(self.used_slots)
         return [report for outcome in outcomes for report in outcome.reports]
 
     def _request(
@@ -415,7 +418,7 @@ class BatchRunner:
         )
 
     def _change_slots(self) -> None:
-        """Change the number of slots, or move one to another executor, between two batches."""
+        """Change the number of slots, or move one to another thread, between two batches."""
         # Another thread may change the number at any time.
         wanted = self.slots
         if wanted != self.used_slots:
@@ -423,11 +426,14 @@ class BatchRunner:
             # Tasks move to other slots, which need the tasks' folders unlocked.
             self.release(range(self.used_slots))
             self.used_slots = wanted
-        moving = self._jobs.to_move(wanted)
-        if moving is not None:
-            log.info("slot %d moves to an executor with less to do", moving)
-            self.release([moving], is_moved=True)
-            self.placement.moves += 1
+            self.placement.resize(wanted, self._closing, self._look_for_threads)
+        found = self._movement.next_move(wanted)
+        if found is not None:
+            slot, target = found
+            log.info("slot %d moves to a stream thread with less to do", slot)
+            is_moved = self.placement.endpoints[slot].host != target.host
+            self.release([slot], is_moved=is_moved)
+            self.placement.begin_move(slot, target)
 
     def _finish(self, plan: BatchPlan, received: list[Report], seconds: float) -> None:
         reached = {
@@ -520,18 +526,18 @@ class BatchRunner:
 
     def restoring(self) -> list[Restore]:
         """Return which stores are being restored; a slot that does not answer is left out."""
-        return self._answers("restoring")
+        return self._answers(AskRestores)
 
     def measures(self) -> list[TaskMeasures]:
         """Return the measures of all tasks; a slot that does not answer is left out."""
-        return self._answers("measures")
+        return self._answers(AskMeasures)
 
-    def _answers(self, kind: str) -> list[Any]:
+    def _answers(self, question: type[AskRestores] | type[AskMeasures]) -> list[Any]:
         found: list[Any] = []
         for number, endpoint in list(self.placement.endpoints.items()):
             with contextlib.suppress(StreamsError):
-                question = (kind, self.application.key, number)
-                found += ask(endpoint, self.secret, question, silence_s=2.0)
+                asked = question(SlotId(self.application.key, number))
+                found += ask(endpoint, self.placement.threads.secret, asked, Waiting(silence_s=2.0))
         return found
 
     @contextlib.contextmanager
@@ -550,7 +556,7 @@ class BatchRunner:
 
     def standby_lags(self) -> dict[int, int | None]:
         """Return for each slot how far its nearest copy on another executor is behind."""
-        return self._jobs.standby_lags()
+        return self._movement.standby_lags()
 
     def has_leftover(self) -> bool:
         return self._internal.has_leftover
@@ -562,21 +568,23 @@ class BatchRunner:
         self._closing.set()
         if self._is_between.wait(patience_s):
             return True
-        ask_jvm(self._jobs.cancel, _JVM_S)
+        self._stages.cancel()
         return False
 
     def release(self, slots: Iterable[int], *, is_moved: bool = False) -> None:
         """Make slots write their state to disk and end."""
         known = self.placement.endpoints
         leaving = {number: known[number] for number in list(slots) if number in known}
-        release_slots(leaving, self.secret, self.application.key, Release(is_moved))
+        release_slots(
+            leaving, self.placement.threads.secret, self.application.key, Release(is_moved)
+        )
         self.placement.forget(leaving)
 
     def close(self, *, is_clean: bool, keeps_slots: bool) -> None:
         """Write that the last batch is complete, and release the slots.
 
         Args:
-            keeps_slots: leave the servers to the next run, which begins at once.
+            keeps_slots: leave the slots to the next run, which begins at once.
         """
         state = self._log.state
         if is_clean and state.plan is not None and state.complete == state.plan.batch:
@@ -587,10 +595,10 @@ class BatchRunner:
                 level = logging.WARNING if is_fault(error) else logging.INFO
                 log.log(level, text, state.complete, error, exc_info=is_fault(error))
         self.questions.close()
+        self._movement.close()
         if not keeps_slots:
             self.release(list(self.placement.endpoints))
-        self._executors.close()
-        ask_jvm(self._jobs.close, _JVM_S)
+        self._stages.close()
 
 
 def _weight(error: PenstockError) -> int:

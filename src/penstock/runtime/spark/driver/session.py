@@ -19,22 +19,22 @@ from penstock.kafka.java import Java, find_java, java_home_for_spark
 from penstock.kafka.machine import set_variable, variable
 from penstock.runtime.logs import is_fault
 from penstock.runtime.spark.driver.class_archive import archive_options
-from penstock.runtime.spark.driver.placement import is_local
+from penstock.runtime.spark.driver.executors.spark_executors import is_local
 from penstock.runtime.spark.driver.spark_defaults import given_to_spark
 
 log = logging.getLogger(__name__)
 
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
-#: Penstock runs many small batches. Spark's defaults are made for a few large ones.
+#: Spark's defaults are made for large jobs.
 _DEFAULTS: dict[str, Any] = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
     "spark.python.worker.reuse": "true",
-    # Stages of applications and long jobs of the user share the cores.
+    # Stream threads and long jobs of the user share the cores.
     "spark.scheduler.mode": "FAIR",
-    # Workers, and the slots that are started from them, begin with everything imported.
+    # Stream threads begin with everything imported.
     "spark.python.daemon.module": "penstock.runtime.spark.worker.daemon",
     # A paused or unreachable executor counts as lost after this time, not after two minutes.
     "spark.network.timeout": "30s",
@@ -55,6 +55,12 @@ _LOCAL: dict[str, Any] = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "1g",
 }
+#: Stream threads are tasks that stay. So many more tasks run beside them: those of other
+#: applications, of ``to_spark``, and of the user's own jobs.
+_SPARE_TASKS = 8
+#: How many times Spark tries a task again whose process has ended. Without it, Spark would end all
+#: stream threads with the first one.
+_ATTEMPTS = 16
 #: Records do not pass through the JVM, so a quick start is worth more than fast code.
 _JVM_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 #: Options of the first JVM, which Spark starts only to find the command line of the real one.
@@ -183,7 +189,11 @@ def _for_place(config: StreamsConfig, given: Mapping[str, Any]) -> dict[str, Any
     master = str(given.get("spark.master", "") or variable("MASTER") or "")
     if not master:
         slots = max(config[NUM_STREAM_THREADS], os.cpu_count() or 1)
-        return {**_local(java, given), "spark.master": f"local[{slots}]"}
+        return {
+            **_local(java, given),
+            "spark.master": f"local[{slots + _SPARE_TASKS},{_ATTEMPTS}]",
+            "spark.default.parallelism": slots,
+        }
     return _local(java, given) if is_local(master) else _CLUSTER
 
 

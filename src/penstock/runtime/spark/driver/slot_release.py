@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from penstock.errors import StreamsError
 from penstock.runtime.spark.exchange.channel import ask
+from penstock.runtime.spark.exchange.questions import CloseSlot, SlotId
 from penstock.runtime.spark.exchange.stage_request import Endpoint, Release
 
 log = logging.getLogger(__name__)
@@ -20,20 +21,20 @@ _PATIENCE_S = 10.0
 def release_slots(
     endpoints: Mapping[int, Endpoint], secret: bytes, key: str, release: Release
 ) -> None:
-    """Ask the servers of slots to close them, all at the same time.
+    """Ask the stream threads of slots to close them, all at the same time.
 
     The call does not wait for a slot that is paused or still inside a function of the user: it
     would hang as long as that function. State that a slot has not written to disk is in its
     changelogs.
 
     Args:
-        endpoints: by number of the slot, its server.
+        endpoints: by number of the slot, its thread.
         key: the name of this run of the application.
     """
 
     def close(number: int, endpoint: Endpoint) -> None:
         try:
-            ask(endpoint, secret, ("close", key, number, release))
+            ask(endpoint, secret, CloseSlot(SlotId(key, number), release))
         except StreamsError as error:
             log.info("slot %d could not be released: %s", number, error.message)
 

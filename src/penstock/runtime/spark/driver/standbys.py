@@ -15,13 +15,19 @@ from penstock.errors import StreamsError
 from penstock.model.topic_partition import TopicPartition
 from penstock.processor.listeners import StandbyUpdateListener, SuspendReason
 from penstock.runtime.logs import is_fault
-from penstock.runtime.spark.driver.executors.copy_places import CopyPlaces, ExecutorId
-from penstock.runtime.spark.driver.executors.executor_tags import ExecutorTags, run_on
-from penstock.runtime.spark.driver.placement import Placement, placed
-from penstock.runtime.spark.exchange.channel import ask
+from penstock.runtime.spark.driver.executors.copy_places import CopyPlaces, Tags
+from penstock.runtime.spark.driver.executors.spark_executors import ExecutorId, executors_of
+from penstock.runtime.spark.driver.threads.placement import Placement
+from penstock.runtime.spark.driver.threads.stream_threads import Seat
+from penstock.runtime.spark.exchange.channel import Waiting, ask
+from penstock.runtime.spark.exchange.questions import (
+    AskStandby,
+    StandBy,
+    StandbyId,
+    StandDown,
+)
 from penstock.runtime.spark.exchange.stage_request import Application, Endpoint
 from penstock.runtime.spark.replica.replica import CopyLag
-from penstock.runtime.spark.standby.standby_task import StandbyTask
 
 log = logging.getLogger(__name__)
 
@@ -43,8 +49,10 @@ class _Copies:
 class Standbys:
     """Keep copies of every slot on other executors, in a thread beside the batches.
 
+    A copy is kept by a stream thread of its executor, beside the slots that run there.
+
     Args:
-        broadcast: Spark's broadcast of the pickled application.
+        pickled: the application as it is sent to threads.
         wanted: how many copies of each slot there should be.
         slots: returns the number of slots.
         executors: returns the executors that are there now.
@@ -54,10 +62,8 @@ class Standbys:
 
     def __init__(
         self,
-        context: SparkContext,
         application: Application,
-        broadcast: Any,
-        secret: bytes,
+        pickled: bytes,
         placement: Placement,
         wanted: int,
         slots: Callable[[], int],
@@ -70,14 +76,12 @@ class Standbys:
         self.listener = listener
         self._listed_tags = tuple(listed_tags)
         self._most_extra = most_extra
-        group = f"penstock-standby-{application.key}"
-        asking = run_on(context, group, f"{application.id}: tags of executors")
-        self._tags = ExecutorTags(asking, self._listed_tags)
-        self._context = context
         self._application = application
-        self._broadcast = broadcast
-        self._secret = secret
+        self._pickled = pickled
+        self._threads = placement.threads
+        self._context = self._threads.context
         self._placement = placement
+        placement.make_way = self._make_way
         self._wanted = wanted
         self._slots = slots
         self._executors = executors or executors_of
@@ -151,7 +155,11 @@ class Standbys:
             self._used_slots = slots
         there = self._executors(self._context)
         self._ask(there)
-        tags = self._tags.of(there)
+        if self._wanted:
+            for executor in there:
+                if self._threads.on(executor) is None:
+                    self._threads.add(executor)
+        tags = self._tags_of(there)
         places = self._places = CopyPlaces(self._listed_tags, tags)
         known = [each for each in there if each.name in tags]
         for slot in range(slots):
@@ -170,9 +178,9 @@ class Standbys:
             if executor not in there:
                 self._forget(slot, executor, SuspendReason.MIGRATED)
                 continue
-            question = ("standing", self._application.id, slot)
+            question = AskStandby(self._standby(slot))
             try:
-                is_current, lags = ask(copies.endpoint, self._secret, question, None, _ANSWER_S)
+                is_current, lags = self._asked(copies.endpoint, question)
             except StreamsError as error:
                 log.warning("the standby of slot %d is gone: %s", slot, error.message)
                 self._forget(slot, executor, SuspendReason.MIGRATED)
@@ -261,22 +269,39 @@ class Standbys:
                 log.warning("copies of slots are not kept apart as wanted: %s", self._shortage)
 
     def _start(self, slot: int, slots: int, executor: ExecutorId) -> None:
-        application = self._application
-        task = StandbyTask(
-            broadcast=self._broadcast, key=application.key, application_id=application.id,
-            state_dir=application.state_dir, generation=application.generation,
-            secret=self._secret, number=slot, slots=slots, executor=executor.name,
-        )  # fmt: skip
-        self._context.setJobGroup(
-            f"penstock-standby-{application.key}", f"{application.id}: standby of slot {slot}"
-        )
-        place = placed(self._context, [f"executor_{executor.host}_{executor.name}"])
-        found: list[Endpoint] = place.mapPartitions(task).collect()
-        if found:
-            log.info(
-                "executor %s at %s keeps copies of slot %d", executor.name, executor.host, slot
-            )
-            self._copies[slot, executor] = _Copies(found[0])
+        endpoint = self._threads.on(executor)
+        if endpoint is None:
+            # The next check finds the new thread.
+            self._threads.add(executor)
+            return
+        self._asked(endpoint, StandBy(self._standby(slot), slots))
+        log.info("executor %s at %s keeps copies of slot %d", executor.name, executor.host, slot)
+        self._threads.seat(self._seat(slot, endpoint), endpoint)
+        self._copies[slot, executor] = _Copies(endpoint)
+
+    def _asked(self, endpoint: Endpoint, question: AskStandby | StandBy | StandDown) -> Any:
+        waiting = Waiting(silence_s=_ANSWER_S, load=lambda: self._pickled)
+        return ask(endpoint, self._threads.secret, question, waiting)
+
+    def _standby(self, slot: int) -> StandbyId:
+        return StandbyId(self._application.id, slot)
+
+    def _seat(self, slot: int, endpoint: Endpoint) -> Seat:
+        return Seat(self._application.id, slot, endpoint.server)
+
+    def _tags_of(self, there: Sequence[ExecutorId]) -> dict[str, Tags]:
+        """Return the tags of executors by name; only their threads know them."""
+        if not self._listed_tags:
+            return {each.name: {} for each in there}
+        known = self._threads.tags()
+        return {each.name: known[each.name] for each in there if each.name in known}
+
+    def _make_way(self, slot: int, endpoint: Endpoint) -> None:
+        """End a copy of a slot that starts on the same host, in another process."""
+        for (number, executor), copies in list(self._copies.items()):
+            is_other = copies.endpoint.server != endpoint.server
+            if number == slot and executor.host == endpoint.host and is_other:
+                self._end(slot, executor, SuspendReason.PROMOTED)
 
     def _hint(self) -> None:
         """Set where each slot starts if its executor is lost: at its copy with the smallest lag."""
@@ -295,13 +320,16 @@ class Standbys:
             return
         self._forget(slot, executor, reason)
         try:
-            question = ("stand-down", self._application.id, slot)
-            ask(copies.endpoint, self._secret, question, None, _ANSWER_S)
+            self._asked(copies.endpoint, StandDown(self._standby(slot)))
         except StreamsError as error:
             log.debug("the standby of slot %d is gone already: %s", slot, error.message)
 
     def _forget(self, slot: int, executor: ExecutorId, reason: SuspendReason) -> None:
-        copies = self._copies.pop((slot, executor))
+        copies = self._copies.pop((slot, executor), None)
+        if copies is None:
+            # The slot has started on the copy's host meanwhile.
+            return
+        self._threads.vacate([self._seat(slot, copies.endpoint)])
         self._placement.standbys.pop(slot, None)
         listener = self.listener
         if listener is not None:
@@ -323,12 +351,3 @@ class Standbys:
                 listener.on_batch_loaded(
                     part, each.store, each.task, each.position, each.position - before, each.end
                 )
-
-
-def executors_of(context: SparkContext) -> list[ExecutorId]:
-    """Return the executors that run tasks; none if Spark runs inside the driver."""
-    java: Any = context._jsc
-    convert = context._jvm.scala.jdk.javaapi.CollectionConverters  # type: ignore[union-attr]
-    summaries: list[Any] = convert.asJava(java.sc().statusStore().executorList(True))
-    names = ((each.hostPort().rpartition(":")[0], each.id()) for each in summaries)
-    return sorted(ExecutorId(host, name) for host, name in names if name != "driver")

@@ -1,4 +1,4 @@
-"""TCP connections to slot servers; both sides prove that they know the application's secret.
+"""TCP connections between driver and stream threads; both sides prove that they know a secret.
 
 Messages are pickles, and a pickle can run code. So only a process that can already run code in
 the application may connect. The driver makes the secret. It reaches the workers through Spark's
@@ -9,31 +9,59 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, answer_challenge, deliver_challenge
-from typing import Any
+from typing import Any, assert_never
 
 import cloudpickle
 
 from penstock.errors import PenstockError, StreamsError
+from penstock.runtime.spark.exchange.questions import (
+    Alive,
+    Answer,
+    Answered,
+    Failed,
+    Printed,
+    Question,
+    WantsApplication,
+)
 from penstock.runtime.spark.exchange.stage_request import Endpoint
 from penstock.runtime.spark.exchange.worker_lines import Line, show_lines
 
 _CONNECT_S = 3.0
-#: A server sends a sign of life every second. After this time without one, it is paused or gone.
+#: A thread sends a sign of life every second. After this time without one, it is paused or gone.
 SILENCE_S = 20.0
 _HANDSHAKE_S = 10.0
+#: How often somebody who waits for an answer looks whether it is still wanted.
+_LOOK_S = 0.25
 
 #: Receives the lines of a worker.
-Hear = Callable[[list[Line]], object]
-
-#: Kinds of answers.
-ALIVE, OK, ERROR, WHO, LINES = "alive", "ok", "error", "which-application", "lines"
+Hear = Callable[[Sequence[Line]], object]
 
 
-class ServerLostError(StreamsError):
-    """Raised if a slot server cannot be reached or does not answer any more."""
+class ThreadLostError(StreamsError):
+    """Raised if a stream thread cannot be reached or does not answer any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How the driver waits for an answer.
+
+    Args:
+        silence_s: after this time without a sign of life the thread counts as lost.
+        load: returns the pickled application; called if the thread does not know it yet.
+        hear: receives what the program has printed and logged there.
+        is_over: set when the answer is not wanted any more.
+    """
+
+    silence_s: float = SILENCE_S
+    load: Callable[[], bytes] | None = None
+    hear: Hear = show_lines
+    is_over: threading.Event | None = None
 
 
 def listen(host: str) -> socket.socket:
@@ -62,52 +90,36 @@ def accepted(opened: socket.socket, secret: bytes) -> Connection | None:
     return connection
 
 
-def ask(
-    endpoint: Endpoint,
-    secret: bytes,
-    question: tuple[Any, ...],
-    load: Callable[[], bytes] | None = None,
-    silence_s: float = SILENCE_S,
-    hear: Hear = show_lines,
-) -> Any:
-    """Send a request to a slot server, and wait for the answer as long as the server is alive.
-
-    Args:
-        load: returns the pickled application; called if the server does not know it yet.
-        hear: receives what the program has printed and logged there.
+def ask(endpoint: Endpoint, secret: bytes, question: Question, waiting: Waiting = Waiting()) -> Any:
+    """Send a question to a stream thread, and wait for the answer as long as the thread is alive.
 
     Raises:
-        ServerLostError: the server is gone, paused, or not one of this application.
+        ThreadLostError: the thread is gone, paused, or not one of this application.
     """
-    with connect(endpoint, secret, silence_s) as connection:
-        return ask_over(connection, endpoint, question, load, silence_s, hear)
+    with connect(endpoint, secret, waiting.silence_s) as connection:
+        return ask_over(connection, endpoint, question, waiting)
 
 
 def ask_over(
-    connection: Connection,
-    endpoint: Endpoint,
-    question: tuple[Any, ...],
-    load: Callable[[], bytes] | None = None,
-    silence_s: float = SILENCE_S,
-    hear: Hear = show_lines,
+    connection: Connection, endpoint: Endpoint, question: Question, waiting: Waiting = Waiting()
 ) -> Any:
-    """Send a request over an open connection; see ``ask``.
+    """Send a question over an open connection; see ``ask``.
 
     Raises:
-        ServerLostError: the server is gone or paused. The connection cannot be used any more.
+        ThreadLostError: the thread is gone or paused. The connection cannot be used any more.
     """
     try:
         send(connection, question)
-        return _answer(connection, endpoint, load, silence_s, hear)
+        return _answer(connection, endpoint, waiting)
     except (EOFError, OSError) as error:
         raise _lost(endpoint, repr(error)) from error
 
 
 def connect(endpoint: Endpoint, secret: bytes, silence_s: float) -> Connection:
-    """Open a connection to a slot server; both sides show that they know the secret.
+    """Open a connection to the other side; both sides show that they know the secret.
 
     Raises:
-        ServerLostError: no server answers there, or one of another application.
+        ThreadLostError: nobody answers there, or a process of another application.
     """
     try:
         return _connected(endpoint, secret, silence_s)
@@ -134,26 +146,48 @@ def _connected(endpoint: Endpoint, secret: bytes, silence_s: float) -> Connectio
     return connection
 
 
-def _answer(
-    connection: Connection,
-    endpoint: Endpoint,
-    load: Callable[[], bytes] | None,
-    silence_s: float,
-    hear: Hear,
-) -> Any:
+def _answer(connection: Connection, endpoint: Endpoint, waiting: Waiting) -> Any:
     while True:
-        if not connection.poll(silence_s):
-            raise _lost(endpoint, f"it has not answered for {silence_s:.0f} s")
-        kind, content = receive(connection)
-        if kind == OK:
-            return content
-        if kind == ERROR:
-            raise content
-        if kind == LINES:
-            hear(content)
-        if kind == WHO:
-            assert load is not None
-            send(connection, load())
+        _await(connection, endpoint, waiting)
+        answer: Answer = receive(connection)
+        match answer:
+            case Answered(content):
+                return content
+            case Failed(error):
+                raise error
+            case Printed(lines):
+                waiting.hear(lines)
+            case WantsApplication():
+                assert waiting.load is not None
+                send(connection, waiting.load())
+            case Alive():
+                pass
+            case _:
+                assert_never(answer)
+
+
+def _await(connection: Connection, endpoint: Endpoint, waiting: Waiting) -> None:
+    """Wait until something arrives; raise if the thread is silent, or the wait is given up."""
+    deadline = time.monotonic() + waiting.silence_s
+    while not connection.poll(min(_LOOK_S, max(deadline - time.monotonic(), 0.0))):
+        if waiting.is_over is not None and waiting.is_over.is_set():
+            raise _lost(endpoint, "its answer is not waited for any more")
+        if time.monotonic() >= deadline:
+            raise _lost(endpoint, f"it has not answered for {waiting.silence_s:.0f} s")
+
+
+def shut(connection: Connection) -> None:
+    """End a connection that another thread may be reading: that thread meets its end."""
+    try:
+        opened = socket.fromfd(connection.fileno(), socket.AF_INET, socket.SOCK_STREAM)
+    except OSError:
+        return
+    with opened:
+        try:
+            opened.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            # The other side has ended it already.
+            return
 
 
 def send(connection: Connection, message: Any) -> None:
@@ -175,9 +209,9 @@ def portable(error: BaseException) -> BaseException:
         return StreamsError("worker-failed", text)
 
 
-def _lost(endpoint: Endpoint, why: str) -> ServerLostError:
-    return ServerLostError(
+def _lost(endpoint: Endpoint, why: str) -> ThreadLostError:
+    return ThreadLostError(
         "worker-lost",
-        f"the process that runs the slot, {endpoint.server} at {endpoint.host}, is lost: {why}",
+        f"the stream thread {endpoint.server} at {endpoint.host} is lost: {why}",
         fix="nothing of the batch was lost: it runs again; look for out-of-memory kills",
     )

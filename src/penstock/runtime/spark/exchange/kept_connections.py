@@ -1,7 +1,7 @@
-"""Connections to slot servers that stay open between questions.
+"""Connections to stream threads that stay open between questions.
 
 A new connection costs both sides a handshake of six messages. That is much more than the question
-for one key, and the slot pays for it out of the time of its batches.
+for one key, and the thread pays for it out of the time of its batches.
 """
 
 from __future__ import annotations
@@ -12,15 +12,19 @@ from collections import defaultdict
 from multiprocessing.connection import Connection
 from typing import Any
 
-from penstock.runtime.spark.exchange.channel import ServerLostError, ask_over, connect
+from penstock.runtime.spark.exchange.channel import ThreadLostError, Waiting, ask_over, connect
+from penstock.runtime.spark.exchange.questions import Question
 from penstock.runtime.spark.exchange.stage_request import Endpoint
 
-#: So many idle connections to one server are kept.
+#: So many idle connections to one thread are kept.
 _MOST_IDLE = 16
 
 
 class KeptConnections:
-    """Ask slot servers questions that change nothing, over connections that are used again."""
+    """Ask stream threads, over connections that are used again.
+
+    A question may be sent twice. A slot that is asked for a stage again returns its first answer.
+    """
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
@@ -28,26 +32,27 @@ class KeptConnections:
         self._lock = threading.Lock()
         self._is_closed = False
 
-    def ask(self, endpoint: Endpoint, question: tuple[Any, ...], *, silence_s: float) -> Any:
-        """Send a question, and wait for its answer as long as the server is alive.
+    def ask(self, endpoint: Endpoint, question: Question, waiting: Waiting = Waiting()) -> Any:
+        """Send a question, and wait for its answer as long as the thread is alive.
 
         A kept connection may have been closed by the other side meanwhile. Then the question is
-        sent again over a new one. A server that is silent is not waited for twice.
+        sent again over a new one. A thread that is silent is not waited for twice.
 
         Raises:
-            ServerLostError: the server is gone, paused, or not one of this application.
+            ThreadLostError: the thread is gone, paused, or not one of this application.
         """
         kept = self._taken(endpoint)
         if kept is not None:
             began = time.monotonic()
             try:
-                return self._asked(kept, endpoint, question, silence_s)
-            except ServerLostError:
+                return self._asked(kept, endpoint, question, waiting)
+            except ThreadLostError:
                 self._drop(endpoint)
-                if time.monotonic() - began >= silence_s:
+                is_over = waiting.is_over is not None and waiting.is_over.is_set()
+                if is_over or time.monotonic() - began >= waiting.silence_s:
                     raise
-        fresh = connect(endpoint, self._secret, silence_s)
-        return self._asked(fresh, endpoint, question, silence_s)
+        fresh = connect(endpoint, self._secret, waiting.silence_s)
+        return self._asked(fresh, endpoint, question, waiting)
 
     def close(self) -> None:
         with self._lock:
@@ -60,11 +65,11 @@ class KeptConnections:
         self,
         connection: Connection,
         endpoint: Endpoint,
-        question: tuple[Any, ...],
-        silence_s: float,
+        question: Question,
+        waiting: Waiting,
     ) -> Any:
         try:
-            answer = ask_over(connection, endpoint, question, silence_s=silence_s)
+            answer = ask_over(connection, endpoint, question, waiting)
         except BaseException:
             # The rest of an answer may still arrive, so the connection cannot be used again.
             connection.close()
@@ -86,7 +91,7 @@ class KeptConnections:
         connection.close()
 
     def _drop(self, endpoint: Endpoint) -> None:
-        """Close the other connections to a server that may have ended."""
+        """Close the other connections to a thread that may have ended."""
         with self._lock:
             idle = self._idle.pop(endpoint, [])
         _close(idle)

@@ -11,7 +11,6 @@ from penstock.model.task_id import TaskId
 from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.exchange.measures import Span
 from penstock.runtime.spark.exchange.plan import Plan
-from penstock.runtime.spark.exchange.worker_lines import Line
 
 Range = tuple[int, int]
 #: By offset of a bundle that is processed only in part: how many of its records are.
@@ -152,7 +151,7 @@ class Report:
 
 
 class Endpoint(NamedTuple):
-    """The address of a slot server, its process and its executor."""
+    """The address of a stream thread, its name and its executor."""
 
     server: str
     host: str
@@ -162,11 +161,8 @@ class Endpoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The result of one Spark task: the reports of its slot, or an error."""
+    """What a slot has answered to a stage: its reports, or an error."""
 
     slot: int
-    endpoint: Endpoint | None = None
     reports: tuple[Report, ...] = ()
     error: BaseException | None = None
-    #: What the program has printed and logged in the slot since its last answer.
-    lines: tuple[Line, ...] = ()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import logging
 import sys
 import threading
+from collections.abc import Iterator
 from typing import Literal
 
 from penstock.runtime.spark.exchange.worker_lines import Line, LoggedLine, PrintedLine
@@ -82,11 +84,18 @@ class _Handler(logging.Handler):
         CAPTURED.add(line)
 
 
-def capture_output() -> None:
-    """Collect, from now on, what this process prints and logs."""
-    sys.stdout = _Lines("out")
-    sys.stderr = _Lines("err")
-    logging.getLogger().addHandler(_Handler())
+@contextlib.contextmanager
+def captured_output() -> Iterator[None]:
+    """Collect what this process prints and logs inside the ``with`` block."""
+    handler, former = _Handler(), (sys.stdout, sys.stderr)
+    sys.stdout, sys.stderr = _Lines("out"), _Lines("err")
+    logging.getLogger().addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(handler)
+        sys.stdout, sys.stderr = former
+        CAPTURED.give_up()
 
 
 def _to_own_stderr(line: Line) -> None:

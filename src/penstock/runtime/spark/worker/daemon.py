@@ -16,13 +16,13 @@ from pathlib import Path
 
 from penstock.kafka.machine import set_variable, variable
 
-#: Modules that a slot imports, at its start or when the first records arrive.
+#: Modules that a stream thread imports, at its start or when the first records arrive.
 _NEEDED = (
     "pyspark.daemon",
     "pyspark.worker",
     "pyarrow.compute",
     "pyarrow.ipc",
-    "penstock.runtime.spark.worker.slot_task",
+    "penstock.runtime.spark.worker.thread_task",
     "penstock.kernel.columns.column_task",
 )
 #: Settings that keep libraries from starting threads at import. A forked process has only the
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def import_all() -> None:
-    """Import the modules that a slot needs, and those that libraries import only on first use."""
+    """Import what a stream thread needs, and what libraries import only on first use."""
     for name in _NEEDED:
         importlib.import_module(name)
     # Arrow imports pandas, if installed, when it makes its first array: a third of a second.

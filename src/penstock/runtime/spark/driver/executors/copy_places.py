@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import NamedTuple
+
+from penstock.runtime.spark.driver.executors.spark_executors import ExecutorId
 
 #: By name of a tag: its value on one executor or instance.
 Tags = Mapping[str, str]
@@ -16,13 +17,6 @@ Tags = Mapping[str, str]
 Cost = tuple[int, int]
 
 _PREFIX = "PENSTOCK_CLIENT_TAG_"
-
-
-class ExecutorId(NamedTuple):
-    """An executor, as Spark's scheduler and its command line name it."""
-
-    host: str
-    name: str
 
 
 def tag_variable(tag: str) -> str:

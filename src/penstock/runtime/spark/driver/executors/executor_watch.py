@@ -1,4 +1,4 @@
-"""Notices that a job waits because the application has no executor, and reports it.
+"""Notices that an application waits because it has no executor, and reports it.
 
 Spark only writes a line into its own log, and then waits without limit. An application whose
 executors never start, or are lost for good, would do nothing and look healthy.
@@ -6,114 +6,69 @@ executors never start, or are lost for good, would do nothing and look healthy.
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 
 from pyspark import SparkContext
 
 from penstock.errors import StreamsError
-from penstock.runtime.spark.driver.placement import is_local, known_executors
+from penstock.runtime.spark.driver.executors.spark_executors import is_local, known_executors
 
 log = logging.getLogger(__name__)
 
-_LOOK_S = 1.0
 #: Nothing is reported for this time, in which a cluster with room replaces a lost executor.
 _PATIENCE_S = 10.0
 
 
-@dataclass
-class _Job:
-    """The current job, and since when there has been no executor for it."""
-
-    without_since: float | None = None
-    is_told: bool = False
-    is_given_up: bool = False
-
-
 class ExecutorWatch:
-    """Checks every second, while a job runs, whether there is any executor.
+    """Looks for executors while the application waits for stream threads.
 
     Args:
         tell: called with what the application waits for, and with None when that is over.
-        cancel: cancels the job that waits.
-        timeout_s: how long to wait for an executor before the job is cancelled.
+        timeout_s: how long to wait for an executor.
     """
 
     def __init__(
-        self,
-        context: SparkContext,
-        tell: Callable[[str | None], None],
-        cancel: Callable[[], None],
-        timeout_s: float,
+        self, context: SparkContext, tell: Callable[[str | None], None], timeout_s: float
     ) -> None:
         self._context = context
         self._tell = tell
-        self._cancel = cancel
         self._timeout_s = timeout_s
         self._master = str(context.getConf().get("spark.master", "local"))
-        self._job: _Job | None = None
-        self._closing = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._without_since: float | None = None
+        self._is_told = False
 
-    @contextlib.contextmanager
-    def over_job(self) -> Iterator[None]:
-        """Watch the executors inside the ``with`` block.
+    def look(self) -> None:
+        """Look once; report how long there has been no executor.
 
         Raises:
-            StreamsError: ``no-executors``, if the job was cancelled because there were none.
+            StreamsError: ``no-executors``, if there has been none for too long.
         """
         if is_local(self._master):
-            yield
             return
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._watch, name="penstock-executors")
-            self._thread.daemon = True
-            self._thread.start()
-        job = self._job = _Job()
-        try:
-            yield
-        except Exception as error:
-            if job.is_given_up:
-                raise self._none(self._timeout_s) from error
-            raise
-        finally:
-            self._job = None
-            if job.is_told:
-                self._tell(None)
-
-    def close(self) -> None:
-        self._closing.set()
-
-    def _watch(self) -> None:
-        while not self._closing.wait(_LOOK_S):
-            job = self._job
-            if job is not None:
-                self._look(job)
-
-    def _look(self, job: _Job) -> None:
-        """Check the executors once; report how long there has been none."""
         now = time.monotonic()
         if known_executors(self._context) != 0:
-            job.without_since = None
-            if job.is_told:
-                job.is_told = False
-                self._tell(None)
+            self.over()
             return
-        job.without_since = job.without_since or now
-        waited_s = now - job.without_since
-        if waited_s < _PATIENCE_S or job.is_given_up:
+        self._without_since = self._without_since or now
+        waited_s = now - self._without_since
+        if waited_s < _PATIENCE_S:
             return
         self._tell(self._none(waited_s).message)
-        if not job.is_told:
-            job.is_told = True
+        if not self._is_told:
+            self._is_told = True
             log.warning("%s", self._none(waited_s).message)
         if waited_s > self._timeout_s:
-            job.is_given_up = True
-            self._cancel()
+            self.over()
+            raise self._none(waited_s)
+
+    def over(self) -> None:
+        """Note that the application does not wait any more."""
+        self._without_since = None
+        if self._is_told:
+            self._is_told = False
+            self._tell(None)
 
     def _none(self, waited_s: float) -> StreamsError:
         return StreamsError(

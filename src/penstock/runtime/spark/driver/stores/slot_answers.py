@@ -7,6 +7,8 @@ from typing import Any
 
 from penstock.errors import PenstockError, StreamsError
 from penstock.runtime.spark.driver.batch_runner import BatchRunner
+from penstock.runtime.spark.exchange.channel import Waiting
+from penstock.runtime.spark.exchange.questions import ReadStore, SlotId
 
 #: How long to wait for a slot that is being started or restored.
 _PATIENCE_S = 10.0
@@ -34,14 +36,16 @@ class SlotAnswers:
 
     def query(self, store: str, partition: int, method: str, arguments: tuple[Any, ...]) -> Any:
         runner, slot = self._runner, partition % self._runner.used_slots
-        question = ("query", runner.application.key, slot, store, partition, method, arguments)
+        asked = SlotId(runner.application.key, slot)
+        question = ReadStore(asked, store, partition, method, arguments)
+        waiting = Waiting(silence_s=self._silence_s)
         deadline = time.monotonic() + self._patience_s
         while True:
             endpoint = runner.placement.endpoints.get(slot)
             try:
                 if endpoint is None:
                     raise _not_ready(slot, store)
-                return runner.questions.ask(endpoint, question, silence_s=self._silence_s)
+                return runner.questions.ask(endpoint, question, waiting)
             except PenstockError as error:
                 if error.code not in _PASSING or time.monotonic() >= deadline:
                     raise

@@ -1,1 +1,0 @@
-"""What applications of one driver process share: slot servers, Spark jobs, questions to Kafka."""

@@ -1,0 +1,1 @@
+"""Stream threads as the driver sees them: their Spark jobs, their lines, and who has which slot."""

@@ -1,0 +1,101 @@
+"""Where stream threads come in: the driver listens, and each thread opens one line."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import socket
+import threading
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Protocol
+
+from penstock.runtime.spark.exchange.channel import accepted, listen, receive, send, shut
+from penstock.runtime.spark.exchange.questions import End, Hello, Printed
+from penstock.runtime.spark.exchange.stage_request import Endpoint
+from penstock.runtime.spark.exchange.worker_lines import show_lines
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LiveThread:
+    """A stream thread whose line is open."""
+
+    hello: Hello
+    line: Connection
+
+    @property
+    def endpoint(self) -> Endpoint:
+        return self.hello.endpoint
+
+    def end(self) -> None:
+        """Tell the thread to close what it has and to let its Spark task end."""
+        try:
+            send(self.line, End())
+        except (OSError, ValueError) as error:
+            log.debug("stream thread %s is gone already: %s", self.endpoint.server, error)
+
+    def hang_up(self) -> None:
+        """End the line: the thread learns that the driver has given it up."""
+        shut(self.line)
+
+
+class Hosting(Protocol):
+    """Is told which threads come and go."""
+
+    def arrived(self, thread: LiveThread) -> None: ...
+
+    def left(self, thread: LiveThread) -> None: ...
+
+
+class Door:
+    """Accept the lines of stream threads, and show what their programs print.
+
+    Args:
+        host: the address of the driver that executors know.
+    """
+
+    def __init__(self, host: str, secret: bytes, hosting: Hosting) -> None:
+        self._secret = secret
+        self._hosting = hosting
+        self._socket = listen(host)
+        self.endpoint = Endpoint("driver", host, self._socket.getsockname()[1], "driver")
+        threading.Thread(target=self._accept, name="penstock-door", daemon=True).start()
+
+    def close(self) -> None:
+        """Let no more threads in."""
+        # Closing alone would not wake the thread that accepts connections.
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                opened, _ = self._socket.accept()
+            except OSError:
+                # The door was closed.
+                return
+            threading.Thread(
+                target=self._serve, args=(opened,), name="penstock-line", daemon=True
+            ).start()
+
+    def _serve(self, opened: socket.socket) -> None:
+        line = accepted(opened, self._secret)
+        if line is None:
+            return
+        with line:
+            thread: LiveThread | None = None
+            try:
+                hello: Hello = receive(line)
+                thread = LiveThread(hello, line)
+                self._hosting.arrived(thread)
+                while True:
+                    message: Printed = receive(line)
+                    show_lines(message.lines)
+            except (EOFError, OSError):
+                log.debug("a stream thread has ended its line")
+            finally:
+                if thread is not None:
+                    self._hosting.left(thread)

@@ -1,0 +1,50 @@
+"""Stream threads that applications with the same ``penstock.slot.pool`` share."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Any
+
+from pyspark import SparkContext
+
+from penstock.runtime.spark.driver.threads.shared_offsets import SharedOffsets
+from penstock.runtime.spark.driver.threads.stream_threads import StreamThreads
+
+log = logging.getLogger(__name__)
+
+
+class SharedThreads(StreamThreads):
+    """As many stream threads as Spark has cores, each with slots of several applications."""
+
+    def __init__(self, context: SparkContext, name: str, secret: bytes) -> None:
+        super().__init__(context, f"pool {name}", secret)
+        self.offsets = SharedOffsets()
+
+    @property
+    def most_threads(self) -> int:
+        return max(self.context.defaultParallelism, 1)
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether its Spark context has not been stopped."""
+        java: Any = self.context._jsc
+        try:
+            return java is not None and not java.sc().isStopped()
+        except Exception as error:  # noqa: BLE001 - the JVM is gone
+            log.debug("the Spark context of %s is gone: %s", self._name, error)
+            return False
+
+
+_POOLS: dict[str, SharedThreads] = {}
+_POOLS_LOCK = threading.Lock()
+
+
+def shared_threads(context: SparkContext, name: str, secret: bytes) -> SharedThreads:
+    """Return the pool of this name in this process; a stopped Spark context has ended its pools."""
+    with _POOLS_LOCK:
+        for old in [key for key, pool in _POOLS.items() if not pool.is_usable]:
+            _POOLS.pop(old).close()
+        if name not in _POOLS:
+            _POOLS[name] = SharedThreads(context, name, secret)
+        return _POOLS[name]

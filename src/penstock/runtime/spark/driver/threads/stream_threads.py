@@ -1,0 +1,332 @@
+"""The stream threads of one application, or of a pool of applications."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from pyspark import SparkContext
+
+from penstock.errors import StreamsError
+from penstock.runtime.spark.driver.executors.copy_places import tag_variable
+from penstock.runtime.spark.driver.executors.spark_executors import ExecutorId, is_local
+from penstock.runtime.spark.driver.session import ask_jvm
+from penstock.runtime.spark.driver.threads.assignment import place_of
+from penstock.runtime.spark.driver.threads.door import Door, LiveThread
+from penstock.runtime.spark.driver.threads.thread_job import ThreadJob
+from penstock.runtime.spark.exchange.stage_request import Endpoint
+
+log = logging.getLogger(__name__)
+
+#: How long to wait for threads that Spark has no room for, before those that are there do all.
+_ARRIVAL_S = 5.0
+_LOOK_S = 0.5
+#: How long the end of a process takes to be noticed.
+_LEAVE_S = 0.3
+#: How long threads may take to end.
+_END_S = 10.0
+_JVM_S = 2.0
+
+
+class Seat(NamedTuple):
+    """A slot of an application, or a copy of one: what a thread has to do."""
+
+    application_id: str
+    number: int
+    #: The thread that keeps a copy; empty for the slot itself.
+    copy_at: str = ""
+
+
+class StreamThreads:
+    """Starts stream threads in Spark, and knows which of them live and what each has to do.
+
+    Args:
+        name: what Spark's pages call the job.
+        tags: the tags of places that threads tell about.
+    """
+
+    def __init__(
+        self, context: SparkContext, name: str, secret: bytes, *, tags: Iterable[str] = ()
+    ) -> None:
+        self.context = context
+        self.secret = secret
+        self._name = name
+        self._tags = {tag: tag_variable(tag) for tag in tags}
+        self._changed = threading.Condition()
+        self._living: dict[str, LiveThread] = {}
+        self._jobs: dict[str, ThreadJob] = {}
+        #: Jobs whose threads belong to one slot each, because it has ended threads before.
+        self._private: dict[Seat, str] = {}
+        self._seats: dict[Seat, str] = {}
+        #: The applications that use these threads.
+        self._applications: set[str] = set()
+        self._wanted = 0
+        self._is_short = False
+        self._door: Door | None = None
+
+    # Starting and ending
+
+    def start(self, application_id: str, wanted: int) -> None:
+        """Have at least so many threads, as far as Spark has room; they come up one by one."""
+        with self._changed:
+            self._applications.add(application_id)
+            missing = self._with_room(wanted) - self._wanted
+            if missing <= 0:
+                return
+            self._wanted += missing
+            self._begin(missing, f"{self._name}: stream threads")
+
+    def add(self, executor: ExecutorId) -> None:
+        """Start one more thread on an executor, unless one is on its way there."""
+        with self._changed:
+            is_under_way = any(
+                not job.is_over and job.executor == executor
+                and not any(each.hello.job == job.name for each in self._living.values())
+                for job in self._jobs.values()
+            )  # fmt: skip
+            if not is_under_way:
+                self._begin(1, f"{self._name}: a stream thread on {executor.host}", executor)
+
+    def seclude(self, seat: Seat) -> None:
+        """Give a slot a thread of its own, after the threads that had it have ended repeatedly."""
+        with self._changed:
+            if seat in self._private:
+                return
+            log.warning("slot %d of %s gets a process of its own", seat.number, seat.application_id)
+            job = self._begin(1, f"{seat.application_id}: stream thread {seat.number}")
+            self._private[seat] = job.name
+            self._seats.pop(seat, None)
+
+    def end_idle(self) -> None:
+        """End the threads that have nothing to do, if there are more than wanted."""
+        with self._changed:
+            busy = set(self._seats.values())
+            shared = [each for each in self._living.values() if not self._is_private(each)]
+            idle = [each for each in shared if each.endpoint.server not in busy]
+            ending = idle[: max(len(shared) - self._wanted, 0)]
+        for each in ending:
+            each.end()
+
+    def shrink(self, wanted: int) -> None:
+        """Want fewer threads from now on; ``end_idle`` ends them."""
+        with self._changed:
+            self._wanted = min(self._wanted, max(wanted, 1))
+
+    def close(self) -> None:
+        """End all threads; Spark kills those that do not end by themselves."""
+        with self._changed:
+            jobs, self._jobs = list(self._jobs.values()), {}
+            living = list(self._living.values())
+            door, self._door = self._door, None
+            self._wanted = 0
+            self._seats.clear()
+            self._private.clear()
+            self._changed.notify_all()
+        if door is not None:
+            door.close()
+        for each in living:
+            each.end()
+        deadline = time.monotonic() + (_END_S if living else 0.0)
+        for job in jobs:
+            job.close(max(deadline - time.monotonic(), 0.0))
+        for each in living:
+            each.hang_up()
+
+    def _with_room(self, wanted: int) -> int:
+        """Return how many threads fit, so that other jobs of a local session are not locked out."""
+        if not is_local(self.context.getConf().get("spark.master")):
+            return wanted
+        cores = _local_cores(self.context)
+        return max(min(wanted, cores - 1), 1)
+
+    def _begin(self, count: int, title: str, executor: ExecutorId | None = None) -> ThreadJob:
+        if self._door is None:
+            host = self.context.getConf().get("spark.driver.host") or "127.0.0.1"
+            self._door = Door(host, self.secret, self)
+        job = ThreadJob(
+            self.context, self._door.endpoint, self.secret, count, title=title, tags=self._tags,
+            failed=self._notify, executor=executor,
+        )  # fmt: skip
+        self._jobs[job.name] = job
+        return job
+
+    def _notify(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    # Coming and going
+
+    def arrived(self, thread: LiveThread) -> None:
+        """Note a thread that has come up; one that nobody wants any more is ended at once."""
+        with self._changed:
+            job = self._jobs.get(thread.hello.job)
+            if job is not None:
+                job.note_arrival()
+                self._living[thread.endpoint.server] = thread
+                self._changed.notify_all()
+        if job is None:
+            thread.end()
+
+    def left(self, thread: LiveThread) -> None:
+        """Note that a thread is gone; its slots need another one."""
+        with self._changed:
+            server = thread.endpoint.server
+            if self._living.get(server) is thread:
+                del self._living[server]
+                for seat in [seat for seat, at in self._seats.items() if at == server]:
+                    del self._seats[seat]
+            self._changed.notify_all()
+
+    def give_up(self, server: str) -> None:
+        """Stop counting on a thread that does not answer, and let Spark kill its process.
+
+        A paused process holds databases open. Spark starts the task again elsewhere.
+        """
+        with self._changed:
+            # A thread whose process has ended leaves by itself in a moment.
+            self._changed.wait_for(lambda: server not in self._living, _LEAVE_S)
+            thread = self._living.get(server)
+        if thread is None:
+            return
+        log.warning("stream thread %s at %s is given up", server, thread.endpoint.host)
+        self.left(thread)
+        thread.hang_up()
+        if thread.hello.attempt >= 0:
+            java: Any = self.context._jsc
+            ask_jvm(
+                lambda: java.sc().killTaskAttempt(thread.hello.attempt, True, "it does not answer"),
+                _JVM_S,
+            )
+
+    def wait_for(self, seat: Seat, is_over: threading.Event, look: Callable[[], None]) -> None:
+        """Wait until the threads are there that a slot can have; return when the wait is over, too.
+
+        If Spark has no room for all, those that came up do the work.
+
+        Args:
+            look: called twice a second.
+
+        Raises:
+            PenstockError: Spark cannot run stream threads, and why.
+        """
+        began = time.monotonic()
+        with self._changed:
+            while not is_over.is_set():
+                there = len(self._candidates(seat))
+                wanted = 1 if seat in self._private else self._wanted
+                waited_s = time.monotonic() - began
+                if there >= wanted:
+                    self._is_short = False
+                    return
+                if there and (self._is_short or waited_s >= _ARRIVAL_S):
+                    self._tell_short(there, wanted)
+                    return
+                if not there:
+                    self._raise_error()
+                self._changed.wait(_LOOK_S)
+                # Not while the lock is held: the questions go to Spark's JVM.
+                self._changed.release()
+                try:
+                    look()
+                finally:
+                    self._changed.acquire()
+
+    def _tell_short(self, there: int, wanted: int) -> None:
+        if not self._is_short:
+            self._is_short = True
+            log.warning(
+                "%d of %d stream threads run: Spark has no free core for the others, whose work"
+                " they do meanwhile", there, wanted,
+            )  # fmt: skip
+
+    def _raise_error(self) -> None:
+        for job in self._jobs.values():
+            if job.error is not None:
+                raise job.error
+        if not self._jobs:
+            raise StreamsError(
+                "spark-lost",
+                "the stream threads were ended with their Spark session",
+                fix="close the applications before the session, then start them again",
+            )
+
+    # What each has to do
+
+    def candidates(self, seat: Seat) -> list[Endpoint]:
+        """Return the threads that a slot may have, the oldest first."""
+        with self._changed:
+            return self._candidates(seat)
+
+    def _candidates(self, seat: Seat) -> list[Endpoint]:
+        job = self._private.get(seat)
+        return [
+            each.endpoint
+            for each in self._living.values()
+            if (each.hello.job == job if job is not None else not self._is_private(each))
+        ]
+
+    def _is_private(self, thread: LiveThread) -> bool:
+        return thread.hello.job in self._private.values()
+
+    def is_living(self, endpoint: Endpoint) -> bool:
+        return endpoint.server in self._living
+
+    def on(self, executor: ExecutorId) -> Endpoint | None:
+        """Return the thread of an executor with the least to do; None if there is none."""
+        load = self.load()
+        with self._changed:
+            there = [
+                each.endpoint for each in self._living.values()
+                if place_of(each.endpoint) == executor and not self._is_private(each)
+            ]  # fmt: skip
+        return min(there, key=lambda each: load[each.server], default=None)
+
+    def tags(self) -> dict[str, Mapping[str, str]]:
+        """Return the tags of executors with threads, by the executor's name."""
+        with self._changed:
+            return {each.endpoint.executor: each.hello.tags for each in self._living.values()}
+
+    def load(self) -> Counter[str]:
+        """Return how many slots each thread has, of all applications."""
+        with self._changed:
+            return Counter(at for seat, at in self._seats.items() if not seat.copy_at)
+
+    def seat(self, seat: Seat, endpoint: Endpoint) -> None:
+        """Note that a thread has a slot, or a copy of one."""
+        with self._changed:
+            self._seats[seat] = endpoint.server
+
+    def vacate(self, seats: Iterable[Seat]) -> None:
+        with self._changed:
+            for seat in seats:
+                self._seats.pop(seat, None)
+
+    def leave(self, application_id: str) -> None:
+        """Forget an application that has ended; the threads end with the last one."""
+        with self._changed:
+            self._applications.discard(application_id)
+            for seat in [each for each in self._seats if each.application_id == application_id]:
+                del self._seats[seat]
+            own = {name for each, name in self._private.items()
+                   if each.application_id == application_id}  # fmt: skip
+            ending = [each for each in self._living.values() if each.hello.job in own]
+            is_last = not self._applications
+        for each in ending:
+            each.end()
+        if is_last:
+            self.close()
+
+
+def _local_cores(context: SparkContext) -> int:
+    """Return how many tasks a session of this machine runs at a time."""
+    java: Any = context._jsc
+    backend = java.sc().schedulerBackend()
+    try:
+        return int(backend.totalCores())
+    except Exception as error:  # noqa: BLE001 - not a public API
+        log.debug("the cores of the local session are not known: %s", error)
+        return context.defaultParallelism

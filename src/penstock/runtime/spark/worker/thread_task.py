@@ -1,0 +1,129 @@
+"""A stream thread: a Spark task that stays until the driver ends it.
+
+Spark starts the task, supervises it and tries it again if its process ends. The task works in
+Spark's own Python worker: readers, kernel, stores and producers live there. It opens one connection
+to the driver, its *line*. The end of that connection tells either side that the other one is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import logging
+import os
+import signal
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+
+from pyspark import TaskContext
+
+from penstock.errors import StreamsError
+from penstock.kafka.machine import variable
+from penstock.runtime.spark.exchange.channel import connect, receive, send
+from penstock.runtime.spark.exchange.questions import End, Hello, Printed
+from penstock.runtime.spark.exchange.stage_request import Endpoint
+from penstock.runtime.spark.worker.captured_output import CAPTURED, captured_output
+from penstock.runtime.spark.worker.executor import find_executor, is_below_python
+from penstock.runtime.spark.worker.slot_server import SlotServer
+
+log = logging.getLogger(__name__)
+
+#: How long the driver may take to answer the handshake of a new line.
+_HANDSHAKE_S = 10.0
+#: How often a thread sends what the program has printed while no request runs.
+_LINES_S = 0.2
+#: How long the slots of an ending thread may take to close.
+_CLOSE_S = 8.0
+_PR_SET_NAME, _PR_GET_NAME, _PR_SET_PDEATHSIG = 15, 16, 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadTask:
+    """The function of the Spark job whose tasks are stream threads."""
+
+    #: Where the driver listens for threads.
+    driver: Endpoint
+    secret: bytes
+    job: str
+    #: The only executor on which the thread may stay; None if any will do.
+    executor: str | None = None
+    #: By tag: the environment variable of the host that has its value.
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+    def __call__(self, numbers: Iterable[int]) -> list[int]:
+        for number in numbers:
+            self._stay(number)
+        return []
+
+    def _stay(self, number: int) -> None:
+        executor = find_executor()
+        if self.executor is not None and executor.name != self.executor:
+            # Spark had no room where the driver wants the thread.
+            return
+        _end_with_parent()
+        with _named(f"stream-thread-{number}"), captured_output():
+            server = SlotServer(self.secret, executor)
+            with connect(self.driver, self.secret, _HANDSHAKE_S) as line:
+                server.start()
+                send(line, self._hello(server.endpoint))
+                _until_end(line, server)
+            is_closed = server.close(_CLOSE_S)
+        if not is_closed:
+            # A function of the user does not return. It must not go on in a worker that Spark
+            # gives to another task.
+            log.warning("a slot of this stream thread is busy: its process ends")
+            CAPTURED.give_up()
+            os._exit(1)
+
+    def _hello(self, endpoint: Endpoint) -> Hello:
+        context = TaskContext.get()
+        found = {tag: variable(name) for tag, name in self.tags.items()}
+        return Hello(
+            endpoint=endpoint,
+            attempt=-1 if context is None else context.taskAttemptId(),
+            job=self.job,
+            tags={tag: value for tag, value in found.items() if value is not None},
+        )
+
+
+def _until_end(line: Connection, server: SlotServer) -> None:
+    """Return when the driver ends this thread, or is gone."""
+    try:
+        while True:
+            if line.poll(_LINES_S) and isinstance(receive(line), End):
+                return
+            # While a request is under way, its own connection carries what the program prints.
+            lines = [] if server.is_working else CAPTURED.take()
+            if lines:
+                send(line, Printed(tuple(lines)))
+    except (EOFError, OSError):
+        log.debug("the driver of this stream thread is gone")
+    except StreamsError as error:
+        log.warning("the line of this stream thread is broken: %s", error)
+
+
+def _end_with_parent() -> None:
+    """Let the system end this process when Spark's daemon, which started it, is killed."""
+    # Without the daemon a thread of the JVM is the parent, and such threads end early.
+    if sys.platform.startswith("linux") and is_below_python():
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+@contextlib.contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Set the name that ``ps`` and ``top`` show for this process: at most fifteen characters."""
+    former = ctypes.create_string_buffer(16)
+    try:
+        prctl = ctypes.CDLL(None).prctl
+        prctl(_PR_GET_NAME, former, 0, 0, 0)
+        prctl(_PR_SET_NAME, name[:15].encode(), 0, 0, 0)
+    except (OSError, AttributeError):
+        yield
+        return
+    try:
+        yield
+    finally:
+        prctl(_PR_SET_NAME, former, 0, 0, 0)
