@@ -34,7 +34,7 @@ class EmitStrategy(StrEnum):
 
     @property
     def emits_first(self) -> bool:
-        """Return whether a record's windows are emitted before it can make the store forget them."""
+        """Return whether windows are emitted before a record makes the store forget them."""
         return self in (EmitStrategy.ON_WINDOW_CLOSE, EmitStrategy.BEFORE_EXPIRY)
 
     @staticmethod

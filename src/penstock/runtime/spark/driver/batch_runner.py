@@ -31,9 +31,11 @@ from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.logs import is_fault, log_about
 from penstock.runtime.spark.driver.batch_planner import BatchPlanner
 from penstock.runtime.spark.driver.executors.executor_watch import ExecutorWatch
+from penstock.runtime.spark.driver.executors.slot_watch import SlotWatch
 from penstock.runtime.spark.driver.failures import Remedy, explained, fenced, has_limit, remedy
 from penstock.runtime.spark.driver.instances.membership import GroupMember
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
+from penstock.runtime.spark.driver.observing.held_back import HeldBack
 from penstock.runtime.spark.driver.observing.meter import Meter
 from penstock.runtime.spark.driver.observing.restore_watch import RestoreWatch
 from penstock.runtime.spark.driver.observing.tracing import BatchTracer
@@ -94,6 +96,8 @@ class Progress:
     waiting_for: str | None = None
     #: The inputs whose records an open transaction of another program holds back, in words.
     held_back: str | None = None
+    #: The record or function that a slot has been busy with for long, in words.
+    busy_with: str | None = None
     #: Batches that had to run again.
     reruns: int = 0
 
@@ -137,8 +141,7 @@ class BatchRunner:
         self.secret, self.questions = secret, KeptConnections(secret)
         self.placement = placement
         self._spark = spark
-        self._log = batch_log
-        self._member = member
+        self._log, self._member = batch_log, member
         self._planner = planner
         self._internal = internal
         self._fence = fence
@@ -163,8 +166,7 @@ class BatchRunner:
         self._is_between.set()
         #: While a thread holds this between two batches, the next batch does not begin.
         self.held = threading.Lock()
-        #: When the inputs were last checked for open transactions, and those found then.
-        self._held: tuple[float, dict[TopicPartition, int]] = time.monotonic(), {}
+        self._held_back = HeldBack(planner)
         before = batch_log.state.cut
         self._changelog_ends: dict[TopicPartition, int] = (
             {} if before is None else dict(before.ends)
@@ -176,11 +178,13 @@ class BatchRunner:
         self._executors = ExecutorWatch(
             spark.sparkContext, self._wait_for, self._jobs.cancel, self._task_timeout_s
         )
+        self._slot_watch = SlotWatch(placement, secret, application.key, self.progress)
 
     # The loop
 
     def run(self) -> None:
         """Run batches until ``stop``; raise an error that will not pass by itself."""
+        self._slot_watch.start()
         with self.restores.following():
             self._persist(self._warm_up, is_batch=False)
             while not self._closing.is_set():
@@ -264,8 +268,9 @@ class BatchRunner:
         if time.monotonic() - self._topics_checked > self._topics_s:
             self._topics_checked = time.monotonic()
             self._check_topics()
-        self._note_held_back()
         looked = time.monotonic()
+        if self._held_back.is_due(looked, _LOOK_S):
+            self.progress.held_back = self._held_back.look(looked)
         while not self._closing.is_set():
             self._member.check()
             plan = self._planner.next()
@@ -277,18 +282,6 @@ class BatchRunner:
                 return None
             self._pause(self._interval_s)
         return None
-
-    def _note_held_back(self) -> None:
-        """Name the inputs that have waited for the same open transaction since the last look."""
-        looked, before = self._held
-        if time.monotonic() - looked < _LOOK_S:
-            return
-        found = self._planner.held_back()
-        self._held = time.monotonic(), found
-        same = sorted(part for part, end in found.items() if before.get(part) == end)
-        named = ", ".join(f"{topic!r} partition {number}" for topic, number in same)
-        text = f"an open transaction of another program holds back records of {named}"
-        self.progress.held_back = text if same else None
 
     def _pause(self, seconds: float) -> None:
         """Wait, but ping the slot servers: a server without a request for two minutes ends."""
@@ -376,7 +369,7 @@ class BatchRunner:
 
     def _run_job(self, kind: str, request: StageRequest, title: str) -> list[Report]:
         """Run a stage on all slots; raise the most serious of their errors."""
-        with self._executors.over_job():
+        with self._executors.over_job(), self._slot_watch.over_stage(request):
             outcomes = self._jobs.run(kind, request, title)
         self.placement.note(outcomes)
         show_lines(line for outcome in outcomes for line in outcome.lines)
@@ -587,6 +580,7 @@ class BatchRunner:
                 level = logging.WARNING if is_fault(error) else logging.INFO
                 log.log(level, text, state.complete, error, exc_info=is_fault(error))
         self.questions.close()
+        self._slot_watch.end(keeps_slots=keeps_slots)
         if not keeps_slots:
             self.release(list(self.placement.endpoints))
         self._executors.close()

@@ -35,6 +35,8 @@ class Placement:
         self.standbys: dict[int, Endpoint] = {}
         #: How many times a slot has been found with another server than before.
         self.moves = 0
+        #: The watch over the slots; a run that goes on with them has a new one.
+        self.watch: object | None = None
         self._rdd: tuple[tuple[str | None, ...], RDD[int]] | None = None
         self._looked = self._moved = time.monotonic()
 

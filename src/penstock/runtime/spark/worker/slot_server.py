@@ -49,6 +49,7 @@ from penstock.runtime.spark.worker.captured_output import CAPTURED, capture_outp
 from penstock.runtime.spark.worker.kafka_failures import as_streams_error
 from penstock.runtime.spark.worker.measures import slot_measures
 from penstock.runtime.spark.worker.processes.claim import claim
+from penstock.runtime.spark.worker.processes.doing import doing
 from penstock.runtime.spark.worker.processes.process_tree import Executor, Process
 from penstock.runtime.spark.worker.queries import answer_query, is_quick, waits_for_commit
 from penstock.runtime.spark.worker.slot import Slot
@@ -337,6 +338,8 @@ def _answered(slot: Slot, kind: str, *rest: Any) -> Any:
         return slot.warm_up(*rest)
     if kind == "restoring":
         return slot.restoring()
+    if kind == "doing":
+        return doing(slot)
     if kind == "measures":
         return slot_measures(slot)
     return answer_query(slot, *rest)
