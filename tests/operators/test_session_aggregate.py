@@ -1,5 +1,7 @@
 """Sessions: bursts of activity that grow, and grow together."""
 
+import pytest
+
 from penstock import EmitStrategy, SessionWindows, StreamsBuilder, Topology
 from penstock.testing import rows
 from tests.operators.driver import Driver
@@ -78,16 +80,19 @@ QUIET_PERIOD = """
 
 
 def test_session_lost_after_a_quiet_period_is_counted(driver: Driver) -> None:
-    """Kafka Streams loses it, too: the new record enters the store before closed ones leave."""
-    driver.start(final_counts(EmitStrategy.ON_WINDOW_CLOSE))
+    """As Kafka Streams does it: the new record enters the store before closed ones leave."""
+    driver.start(final_counts(EmitStrategy.AFTER_EXPIRY))
     driver.pipe("in", QUIET_PERIOD)
     assert driver.read("out") == []
     assert driver.dropped() == {"expired-before-emission": 2}
 
 
-def test_session_is_emitted_before_it_expires_if_wanted(driver: Driver) -> None:
-    """What SQL's EMIT FINAL does."""
-    driver.start(final_counts(EmitStrategy.BEFORE_EXPIRY))
+@pytest.mark.parametrize("strategy", ["on_window_close", "before_expiry"])
+def test_session_is_emitted_before_a_jump_of_time_makes_it_expire(
+    driver: Driver, strategy: str
+) -> None:
+    """No result is lost because the next record comes late."""
+    driver.start(final_counts(EmitStrategy(strategy)))
     driver.pipe("in", QUIET_PERIOD)
     assert driver.read("out") == rows("key | window | value\nann | 0:10 | 1\nbob | 0:11 | 1")
     assert driver.dropped() == {}
@@ -95,7 +100,7 @@ def test_session_is_emitted_before_it_expires_if_wanted(driver: Driver) -> None:
 
 def test_session_that_is_emitted_in_time_is_not_counted(driver: Driver) -> None:
     """A short pause loses nothing."""
-    driver.start(final_counts(EmitStrategy.ON_WINDOW_CLOSE))
+    driver.start(final_counts(EmitStrategy.AFTER_EXPIRY))
     driver.pipe("in", "key | value | time\nann | x | 0:10\nbob | x | 0:50")
     assert driver.read("out") == rows("key | window | value\nann | 0:10 | 1")
     assert driver.dropped() == {}

@@ -153,9 +153,9 @@ def test_older_spellings_stand_for_the_same(older: TimeWindows, newer: TimeWindo
     assert older == newer
 
 
-@pytest.mark.parametrize("strategy", ["on_window_close", "before_expiry"])
+@pytest.mark.parametrize("strategy", ["on_window_close", "before_expiry", "after_expiry"])
 def test_final_results_of_either_strategy_are_the_same(driver: Driver, strategy: str) -> None:
-    """BEFORE_EXPIRY differs from ON_WINDOW_CLOSE only in what a store without a cache forgets."""
+    """AFTER_EXPIRY differs from the others only in what a store without a cache forgets."""
     builder = StreamsBuilder()
     grouped = builder.stream("clicks").group_by_key()
     windowed = grouped.windowed_by(TimeWindows.of_size("1m").grace("10s"))
@@ -168,3 +168,17 @@ def test_final_results_of_either_strategy_are_the_same(driver: Driver, strategy:
         ann | 0:00   | 2
         bob | 1:00   | 1
     """)
+
+
+@pytest.mark.parametrize(("strategy", "emitted"), [("on_window_close", 2), ("after_expiry", 0)])
+def test_windows_that_a_jump_of_time_closes_are_emitted(
+    driver: Driver, strategy: str, emitted: int
+) -> None:
+    """The store forgets them as soon as it has the new record; only Kafka Streams' order loses."""
+    builder = StreamsBuilder()
+    grouped = builder.stream("clicks").group_by_key()
+    windowed = grouped.windowed_by(TimeWindows.of_size_with_no_grace("1m"))
+    windowed.emit_strategy(strategy).count().to_stream().to("counts")
+    driver.start(builder.build(), {"statestore.cache.max.bytes": 0})
+    driver.pipe("clicks", "key | value | time\nann | x | 0:10\nbob | x | 0:20\ncid | x | 90:00")
+    assert len(driver.read("counts")) == emitted

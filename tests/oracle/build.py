@@ -209,7 +209,11 @@ class Dsl:
         return self._in(op).windowed_by(options.windows(op))
 
     def emit_strategy(self, op: Op) -> Any:
-        return self._in(op).emit_strategy(getattr(ps.EmitStrategy, op["strategy"])())
+        strategy = getattr(ps.EmitStrategy, op["strategy"])()
+        if strategy is ps.EmitStrategy.ON_WINDOW_CLOSE:
+            # The cases were recorded from Java, which loses windows after a jump of time.
+            strategy = ps.EmitStrategy.AFTER_EXPIRY
+        return self._in(op).emit_strategy(strategy)
 
     def cogroup(self, op: Op) -> Any:
         fold = folds.aggregator(op["aggregator"])

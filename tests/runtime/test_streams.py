@@ -26,7 +26,7 @@ class Runner:
     """Runs batches until it is stopped, or fails."""
 
     def __init__(self, failure: Exception | None = None) -> None:
-        self.progress = SimpleNamespace(waiting_for=None, held_back=None)
+        self.progress = SimpleNamespace(waiting_for=None, busy_with=None, held_back=None)
         self.has_run = True
         self.restores = RestoreWatch(list)
         self.failure = failure

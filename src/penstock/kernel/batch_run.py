@@ -84,6 +84,8 @@ class BatchRun:
         if columns is None or not columns.plan.is_vectorised or group.has_records:
             return None
         found = [(group.queues[name], records) for name, records in inputs if len(records)]
+        # No single record is being processed from here on; a watcher must not name an older one.
+        task.current = None
         if task.log is None:
             run = columns.run(found, truncated=self._truncated, stop=self._stop)
         else:

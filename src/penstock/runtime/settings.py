@@ -204,3 +204,9 @@ def _made(given: Any, setting: Setting[Any]) -> Any:
             at=caller_site(),
         )
     return made
+
+
+def without_secrets(config: StreamsConfig) -> dict[str, Any]:
+    """Return the configuration for workers: without secrets, which only the driver needs."""
+    secret = {name for name, setting in settings.SETTINGS.items() if setting.is_secret}
+    return {name: value for name, value in config.items() if name not in secret}

@@ -56,7 +56,9 @@ class Served:
             questions=SimpleNamespace(),
             application=SimpleNamespace(key="app-1", plan=plan),
             placement=SimpleNamespace(endpoints={0: "slot-0", 1: "slot-1"}),
-            progress=SimpleNamespace(position={("left", 0): 5, ("left", 1): 7}, held_back=None),
+            progress=SimpleNamespace(
+                position={("left", 0): 5, ("left", 1): 7}, busy_with=None, held_back=None
+            ),
         )
         self.instance: Any = SimpleNamespace(
             id="one",

@@ -12,9 +12,10 @@ from penstock.model.time.duration import Duration, to_ms
 class EmitStrategy(StrEnum):
     """Chosen with ``emit_strategy`` on a windowed stream; the default is every update.
 
-    ``ON_WINDOW_CLOSE`` is Kafka Streams' own. Without a record cache it loses windows: a record
-    enters the store first, and if its time is far ahead the store forgets the windows that it
-    closes. ``BEFORE_EXPIRY`` forwards them before, so none is lost. SQL's EMIT FINAL uses it.
+    ``ON_WINDOW_CLOSE`` forwards the windows that a record closes before the record enters the
+    store, so that no result is lost; ``BEFORE_EXPIRY`` is its older name, and SQL's EMIT FINAL does
+    the same. ``AFTER_EXPIRY`` has the order of Kafka Streams: the record enters first, and if its
+    time is far ahead, the store forgets the windows that it closes before they are forwarded.
 
     ``WITH_OLD_VALUE`` tells every update, and for a session of one timestamp also the value that
     it had before. Kafka Streams leaves that out, unless a record cache has it.
@@ -23,11 +24,17 @@ class EmitStrategy(StrEnum):
     ON_WINDOW_UPDATE = "on_window_update"
     ON_WINDOW_CLOSE = "on_window_close"
     BEFORE_EXPIRY = "before_expiry"
+    AFTER_EXPIRY = "after_expiry"
     WITH_OLD_VALUE = "with_old_value"
 
     @property
     def is_final(self) -> bool:
         """Return whether a window is emitted once, when it closes."""
+        return self.emits_first or self is EmitStrategy.AFTER_EXPIRY
+
+    @property
+    def emits_first(self) -> bool:
+        """Return whether windows are emitted before a record makes the store forget them."""
         return self in (EmitStrategy.ON_WINDOW_CLOSE, EmitStrategy.BEFORE_EXPIRY)
 
     @staticmethod

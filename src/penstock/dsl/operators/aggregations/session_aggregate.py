@@ -41,7 +41,7 @@ def session_aggregate_stream(
             fn=fold.aggregator,
             merger=fold.merger,
             emit_final=emit.is_final,
-            emits_first=emit is EmitStrategy.BEFORE_EXPIRY,
+            emits_first=emit.emits_first,
             tells_old=emit is EmitStrategy.WITH_OLD_VALUE,
             idle_ms=idle_ms,
         ),

@@ -41,7 +41,7 @@ def sliding_aggregate_stream(
             initializer=fold.initializer,
             fn=fold.aggregator,
             emit_final=emit.is_final,
-            emits_first=emit is EmitStrategy.BEFORE_EXPIRY,
+            emits_first=emit.emits_first,
             idle_ms=idle_ms,
         ),
         table=AggregatedTable(sliding_window_store(wanted, windows, emit)),

@@ -39,7 +39,7 @@ def window_aggregate_stream(
             initializer=fold.initializer,
             fn=fold.aggregator,
             emit_final=emit.is_final,
-            emits_first=emit is EmitStrategy.BEFORE_EXPIRY,
+            emits_first=emit.emits_first,
             idle_ms=idle_ms,
         ),
         table=AggregatedTable(window_store(wanted, windows, emit)),

@@ -27,7 +27,6 @@ from penstock.config import (
     PROCESSING_GUARANTEE,
     RACK_AWARE_TAGS,
     REPARTITION_PURGE_INTERVAL_MS,
-    SETTINGS,
     SLOT_POOL,
     STATE_DIR,
     StreamsConfig,
@@ -45,7 +44,7 @@ from penstock.model.task_id import TaskId
 from penstock.model.topic_partition import TopicPartition
 from penstock.processor.listeners import StandbyUpdateListener
 from penstock.runtime.logs import is_fault
-from penstock.runtime.settings import plan_fingerprint, task_settings
+from penstock.runtime.settings import plan_fingerprint, task_settings, without_secrets
 from penstock.runtime.spark.driver.batch_planner import BatchPlanner, Inputs, unfinished
 from penstock.runtime.spark.driver.batch_runner import BatchRunner, Progress
 from penstock.runtime.spark.driver.changes.leftovers import topics_with_leftovers
@@ -218,9 +217,7 @@ class ApplicationRun:
 
     def stand_by(self) -> None:
         """Release the slots, and keep copies of the stores while another instance leads."""
-        ended, self._ended = self._ended, None
-        if ended is not None:
-            ended.release(list(ended.placement.endpoints))
+        self._release_ended()
         self._end_threads()
         plan, instance = self._plan, self.instance
         assert plan is not None
@@ -574,9 +571,16 @@ class ApplicationRun:
         if keeps_slots:
             self._ended = runner
 
+    def _release_ended(self) -> None:
+        """Release the slots that a run which has failed has kept for the next one."""
+        ended, self._ended = self._ended, None
+        if ended is not None:
+            ended.release(list(ended.placement.endpoints))
+
     def stop(self, *, is_clean: bool, patience_s: float, leave_group: bool = True) -> None:
         """End the batches, leave the group, and unlock the state directory."""
         self.end_runner(is_clean=is_clean, patience_s=patience_s)
+        self._release_ended()
         if self.instance is not None:
             self.instance.close()
         if self.member is not None:
@@ -598,12 +602,6 @@ class ApplicationRun:
         position = runner.progress.position or self._batches.begins_at
         self.last_lag = {part: max(ends[part] - position.get(part, 0), 0) for part in parts}
         return self.last_lag
-
-
-def without_secrets(config: StreamsConfig) -> dict[str, Any]:
-    """Return the configuration for workers: without secrets, which only the driver needs."""
-    secret = {name for name, setting in SETTINGS.items() if setting.is_secret}
-    return {name: value for name, value in config.items() if name not in secret}
 
 
 def _timeout_s(config: StreamsConfig) -> float:

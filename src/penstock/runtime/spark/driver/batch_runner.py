@@ -36,6 +36,7 @@ from penstock.runtime.spark.driver.executors.executor_watch import ExecutorWatch
 from penstock.runtime.spark.driver.failures import Remedy, explained, fenced, has_limit, remedy
 from penstock.runtime.spark.driver.instances.membership import GroupMember
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
+from penstock.runtime.spark.driver.observing.held_back import HeldBack
 from penstock.runtime.spark.driver.observing.meter import Meter
 from penstock.runtime.spark.driver.observing.restore_watch import RestoreWatch
 from penstock.runtime.spark.driver.observing.tracing import BatchTracer
@@ -43,14 +44,15 @@ from penstock.runtime.spark.driver.retention import ChangelogRetention
 from penstock.runtime.spark.driver.slot_release import release_slots
 from penstock.runtime.spark.driver.threads.movement import Movement
 from penstock.runtime.spark.driver.threads.placement import Placement
+from penstock.runtime.spark.driver.threads.slot_watch import SlotWatch
 from penstock.runtime.spark.driver.threads.stages import Stages
 from penstock.runtime.spark.driver.to_spark import SparkSinks
 from penstock.runtime.spark.exchange.batch_log import BatchLog, BatchPlan, Cut
-from penstock.runtime.spark.exchange.channel import ThreadLostError, Waiting, ask
+from penstock.runtime.spark.exchange.channel import Waiting, ask
 from penstock.runtime.spark.exchange.faults import fault_point, set_faults
 from penstock.runtime.spark.exchange.kept_connections import KeptConnections
 from penstock.runtime.spark.exchange.measures import TaskMeasures
-from penstock.runtime.spark.exchange.questions import AskMeasures, AskRestores, Ping, SlotId
+from penstock.runtime.spark.exchange.questions import AskMeasures, AskRestores, SlotId
 from penstock.runtime.spark.exchange.stage_request import (
     Application,
     Limits,
@@ -66,8 +68,6 @@ log = logging.getLogger(__name__)
 
 #: How often the driver checks Spark and the stream threads while there is no input.
 _LOOK_S = 5.0
-#: A stream thread that is idle and silent for this time is paused.
-_PING_S = 10.0
 #: The longest time between two checks for new partitions of source topics.
 _TOPICS_S = 30.0
 #: How many bytes of input a slot holds in memory for one stage.
@@ -97,6 +97,8 @@ class Progress:
     waiting_for: str | None = None
     #: The inputs whose records an open transaction of another program holds back, in words.
     held_back: str | None = None
+    #: The record or function that a slot has been busy with for long, in words.
+    busy_with: str | None = None
     #: Batches that had to run again.
     reruns: int = 0
 
@@ -163,8 +165,7 @@ class BatchRunner:
         self._is_between.set()
         #: While a thread holds this between two batches, the next batch does not begin.
         self.held = threading.Lock()
-        #: When the inputs were last checked for open transactions, and those found then.
-        self._held: tuple[float, dict[TopicPartition, int]] = time.monotonic(), {}
+        self._held_back = HeldBack(planner)
         before = batch_log.state.cut
         self._changelog_ends: dict[TopicPartition, int] = (
             {} if before is None else dict(before.ends)
@@ -177,11 +178,13 @@ class BatchRunner:
             application, placement, self._look_for_threads, shares=bool(config[SLOT_POOL])
         )
         self._movement = Movement(application, self._stages.pickled, placement, standby_listener)
+        self._slot_watch = SlotWatch(placement, application.key, self.progress)
 
     # The loop
 
     def run(self) -> None:
         """Run batches until ``stop``; raise an error that will not pass by itself."""
+        self._slot_watch.start()
         with self.restores.following():
             self._persist(self._warm_up, is_batch=False)
             while not self._closing.is_set():
@@ -253,7 +256,7 @@ class BatchRunner:
             began = time.monotonic()
             self._internal.refresh()
             request = self._request(plan, 0, is_rerun=True, is_open=True)
-            self._reports(self._stages.warm_up(request))
+            self._run_job(self._stages.warm_up, request)
             log.info("%d slots are ready after %.1f s", self.used_slots, time.monotonic() - began)
 
     def _wait_for_batch(self) -> BatchPlan | None:
@@ -263,8 +266,9 @@ class BatchRunner:
         if time.monotonic() - self._topics_checked > self._topics_s:
             self._topics_checked = time.monotonic()
             self._check_topics()
-        self._note_held_back()
         looked = time.monotonic()
+        if self._held_back.is_due(looked, _LOOK_S):
+            self.progress.held_back = self._held_back.look(looked)
         while not self._closing.is_set():
             self._member.check()
             self._notice_lost()
@@ -277,18 +281,6 @@ class BatchRunner:
                 return None
             self._pause(self._interval_s)
         return None
-
-    def _note_held_back(self) -> None:
-        """Name the inputs that have waited for the same open transaction since the last look."""
-        looked, before = self._held
-        if time.monotonic() - looked < _LOOK_S:
-            return
-        found = self._planner.held_back()
-        self._held = time.monotonic(), found
-        same = sorted(part for part, end in found.items() if before.get(part) == end)
-        named = ", ".join(f"{topic!r} partition {number}" for topic, number in same)
-        text = f"an open transaction of another program holds back records of {named}"
-        self.progress.held_back = text if same else None
 
     def _pause(self, seconds: float) -> None:
         """Wait, and look around meanwhile, however long the commit interval is."""
@@ -307,11 +299,6 @@ class BatchRunner:
                 "the Spark session was stopped while the application ran in it",
                 fix="close the application before the session",
             )
-        for endpoint in set(self.placement.endpoints.values()):
-            try:
-                ask(endpoint, self.placement.threads.secret, Ping(), Waiting(silence_s=_PING_S))
-            except ThreadLostError:
-                self.placement.threads.give_up(endpoint.server)
         self._notice_lost()
 
     def _notice_lost(self) -> None:
@@ -363,7 +350,7 @@ class BatchRunner:
             request = self._request(plan, stage, is_rerun=is_rerun)
             if self._has_nothing(request, is_rerun=is_rerun):
                 continue
-            reports = self._reports(self._stages.run(request))
+            reports = self._run_job(self._stages.run, request)
             self._internal.advance(reports)
             if any(report.is_repeated for report in reports):
                 self._internal.refresh()
@@ -379,8 +366,12 @@ class BatchRunner:
             return False
         return all(start >= end for start, end in request.ranges.values())
 
-    def _reports(self, outcomes: list[Outcome]) -> list[Report]:
-        """Return the reports of all slots; raise the most serious of their errors."""
+    def _run_job(
+        self, ask: Callable[[StageRequest], list[Outcome]], request: StageRequest
+    ) -> list[Report]:
+        """Run a stage on all slots; raise the most serious of their errors."""
+        with self._slot_watch.over_stage(request):
+            outcomes = ask(request)
         self._executors.over()
         errors = [outcome.error for outcome in outcomes if outcome.error is not None]
         if errors:
@@ -596,6 +587,7 @@ class BatchRunner:
                 log.log(level, text, state.complete, error, exc_info=is_fault(error))
         self.questions.close()
         self._movement.close()
+        self._slot_watch.end()
         if not keeps_slots:
             self.release(list(self.placement.endpoints))
         self._stages.close()

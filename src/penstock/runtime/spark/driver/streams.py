@@ -327,7 +327,8 @@ class KafkaStreams(Asking):
         """What the application waits for: a broker, the lead, a transaction; None if nothing."""
         runner = self._runner()
         if runner is not None:
-            return runner.progress.waiting_for or runner.progress.held_back
+            noted = runner.progress
+            return noted.waiting_for or noted.busy_with or noted.held_back
         if self._state.is_running_or_rebalancing and self._has_started.is_set():
             return self._waits.after_start()
         return self._waits.before_start(self._config[BOOTSTRAP_SERVERS])

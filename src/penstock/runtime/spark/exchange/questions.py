@@ -72,6 +72,13 @@ class AskMeasures:
 
 
 @dataclass(frozen=True, slots=True)
+class AskDoing:
+    """Asks which records a slot is processing right now."""
+
+    slot: SlotId
+
+
+@dataclass(frozen=True, slots=True)
 class CloseSlot:
     """Makes a slot write its state to disk and end."""
 
@@ -111,7 +118,7 @@ class AskStandby:
     standby: StandbyId
 
 
-AboutSlot = WarmUp | RunStage | ReadStore | AskRestores | AskMeasures | CloseSlot
+AboutSlot = WarmUp | RunStage | ReadStore | AskRestores | AskMeasures | AskDoing | CloseSlot
 AboutStandby = StandBy | StandDown | AskStandby
 Question = Ping | AboutSlot | AboutStandby
 

@@ -36,6 +36,7 @@ from penstock.runtime.spark.exchange.channel import (
 from penstock.runtime.spark.exchange.questions import (
     Alive,
     Answered,
+    AskDoing,
     AskMeasures,
     AskRestores,
     AskStandby,
@@ -57,6 +58,7 @@ from penstock.runtime.spark.exchange.stage_request import Application, Endpoint,
 from penstock.runtime.spark.exchange.worker_lines import use_log_levels
 from penstock.runtime.spark.standby.standby import Standby, adopt
 from penstock.runtime.spark.worker.captured_output import CAPTURED
+from penstock.runtime.spark.worker.doing import doing
 from penstock.runtime.spark.worker.executor import Executor
 from penstock.runtime.spark.worker.kafka_failures import as_streams_error
 from penstock.runtime.spark.worker.measures import slot_measures
@@ -170,10 +172,8 @@ class SlotServer:
                 return self._with_slot(connection, slot, lambda held: held.run(request))
             case ReadStore(slot):
                 return self._of_known(slot, lambda held: self._read(connection, held, question))
-            case AskRestores(slot):
-                return self._of_known(slot, lambda held: Answered(held.restoring()))
-            case AskMeasures(slot):
-                return self._of_known(slot, lambda held: Answered(slot_measures(held)))
+            case AskRestores(slot) | AskDoing(slot) | AskMeasures(slot):
+                return self._of_known(slot, lambda held: Answered(_seen(held, question)))
             case CloseSlot(slot, release):
                 return self._in_time(connection, lambda: self._close(slot, release))
             case StandBy(standby, slots):
@@ -348,6 +348,19 @@ def let_rest(slot: Slot) -> None:
             log.exception("slot %d cannot rest", slot.number)
         finally:
             slot.lock.release()
+
+
+def _seen(slot: Slot, question: AskRestores | AskDoing | AskMeasures) -> list[Any]:
+    """Look at a slot from outside, also while it runs a stage."""
+    match question:
+        case AskRestores():
+            return slot.restoring()
+        case AskDoing():
+            return doing(slot)
+        case AskMeasures():
+            return slot_measures(slot)
+        case _:
+            assert_never(question)
 
 
 def _no_slot(number: int) -> StreamsError:

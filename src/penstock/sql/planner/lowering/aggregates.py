@@ -167,7 +167,7 @@ def _strategy(lowering: Lowering) -> EmitStrategy:
     record cache, and set an internal setting, which selects that strategy here.
     """
     is_as_java = EMIT_INTERVAL in lowering.environment.settings
-    return EmitStrategy.ON_WINDOW_CLOSE if is_as_java else EmitStrategy.BEFORE_EXPIRY
+    return EmitStrategy.AFTER_EXPIRY if is_as_java else EmitStrategy.ON_WINDOW_CLOSE
 
 
 def _idle(lowering: Lowering) -> int | None:

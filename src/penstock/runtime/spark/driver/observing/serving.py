@@ -284,10 +284,12 @@ class ServedStreams:
         runner, registered = self._leading(), self._registered()
         copies = None if registered is None or runner is not None else registered.copies
         waiting_for = self._streams.waiting_for
-        # An open transaction of another program makes no answer about a store wrong.
+        # An open transaction of another program, or a function that takes long, makes no answer
+        # about a store wrong.
         is_current = _shows_a_cut(copies)
         if runner is not None:
-            is_current = waiting_for in (None, runner.progress.held_back)
+            harmless = runner.progress.busy_with, runner.progress.held_back
+            is_current = waiting_for is None or waiting_for in harmless
         restoring = [] if copies is None else copies.restoring()
         if runner is not None and state is not State.RUNNING:
             restoring = self._streams.restoring()
