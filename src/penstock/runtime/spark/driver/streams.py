@@ -161,7 +161,8 @@ class KafkaStreams(Asking):
 
     def run(self) -> None:
         """Start, and return when the application has ended; SIGTERM and Ctrl-C close it."""
-        with self.closes_on_signals():
+        # From the start on: a handler may exit before this thread has begun to wait.
+        with self.closes_on_signals(), self._uncaught.attended():
             if self._state is State.CREATED:
                 self.start()
             self.wait()
