@@ -56,12 +56,14 @@ class Waiting:
         load: returns the pickled application; called if the thread does not know it yet.
         hear: receives what the program has printed and logged there.
         is_over: set when the answer is not wanted any more.
+        is_awake: tells whether the thread's process runs, although it says nothing.
     """
 
     silence_s: float = SILENCE_S
     load: Callable[[], bytes] | None = None
     hear: Hear = show_lines
     is_over: threading.Event | None = None
+    is_awake: Callable[[], bool] = lambda: False
 
 
 def listen(host: str) -> socket.socket:
@@ -172,8 +174,12 @@ def _await(connection: Connection, endpoint: Endpoint, waiting: Waiting) -> None
     while not connection.poll(min(_LOOK_S, max(deadline - time.monotonic(), 0.0))):
         if waiting.is_over is not None and waiting.is_over.is_set():
             raise _lost(endpoint, "its answer is not waited for any more")
-        if time.monotonic() >= deadline:
+        if time.monotonic() < deadline:
+            continue
+        if not waiting.is_awake():
             raise _lost(endpoint, f"it has not answered for {waiting.silence_s:.0f} s")
+        # A function of the user keeps the process to itself.
+        deadline = time.monotonic() + waiting.silence_s
 
 
 def shut(connection: Connection) -> None:

@@ -26,6 +26,7 @@ from penstock.runtime.spark.exchange.questions import End, Hello, Printed
 from penstock.runtime.spark.exchange.stage_request import Endpoint
 from penstock.runtime.spark.worker.captured_output import CAPTURED, captured_output
 from penstock.runtime.spark.worker.executor import find_executor, is_below_python
+from penstock.runtime.spark.worker.pulse import pulse
 from penstock.runtime.spark.worker.slot_server import SlotServer
 
 log = logging.getLogger(__name__)
@@ -68,7 +69,8 @@ class ThreadTask:
             with connect(self.driver, self.secret, _HANDSHAKE_S) as line:
                 server.start()
                 send(line, self._hello(server.endpoint))
-                _until_end(line, server)
+                with pulse(self.driver, self.secret, server.endpoint.server):
+                    _until_end(line, server)
             is_closed = server.close(_CLOSE_S)
         if not is_closed:
             # A function of the user does not return. It must not go on in a worker that Spark

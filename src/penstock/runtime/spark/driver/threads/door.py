@@ -10,12 +10,17 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Protocol
 
+import cloudpickle
+
 from penstock.runtime.spark.exchange.channel import accepted, listen, receive, send, shut
 from penstock.runtime.spark.exchange.questions import End, Hello, Printed
 from penstock.runtime.spark.exchange.stage_request import Endpoint
 from penstock.runtime.spark.exchange.worker_lines import show_lines
 
 log = logging.getLogger(__name__)
+
+#: So begins the line of the process beside a thread (``worker.pulse_process``).
+PULSE = b"pulse "
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +52,8 @@ class Hosting(Protocol):
     def arrived(self, thread: LiveThread) -> None: ...
 
     def left(self, thread: LiveThread) -> None: ...
+
+    def beat(self, server: str, state: str) -> None: ...
 
 
 class Door:
@@ -88,7 +95,10 @@ class Door:
         with line:
             thread: LiveThread | None = None
             try:
-                hello: Hello = receive(line)
+                first = line.recv_bytes()
+                if first.startswith(PULSE):
+                    self._hear(line, first.removeprefix(PULSE).decode())
+                hello: Hello = cloudpickle.loads(first)
                 thread = LiveThread(hello, line)
                 self._hosting.arrived(thread)
                 while True:
@@ -99,3 +109,8 @@ class Door:
             finally:
                 if thread is not None:
                     self._hosting.left(thread)
+
+    def _hear(self, line: Connection, server: str) -> None:
+        """Take the beats of the process beside a thread, until its line ends."""
+        while True:
+            self._hosting.beat(server, line.recv_bytes().decode())

@@ -103,7 +103,7 @@ class SlotWatch:
             since = now
         if self._stage is not None:
             since = max(since, self._stage_since)
-        elif answer is None and now - since > SILENCE_S:
+        elif answer is None and now - since > SILENCE_S and not self._is_awake(slot):
             # A stage is not waited for, so only this watch notices that the thread is paused.
             self._give_up(slot)
         self._seen[slot] = answer, since
@@ -112,6 +112,10 @@ class SlotWatch:
             return None
         what = "; ".join(each.text for each in answer or ())
         return f"slot {slot}, for {lasted_s:.0f} s: {what or _unanswered(self._stage, slot)}"
+
+    def _is_awake(self, slot: int) -> bool:
+        endpoint = self._placement.endpoints.get(slot)
+        return endpoint is not None and self._placement.threads.is_awake(endpoint.server)
 
     def _give_up(self, slot: int) -> None:
         endpoint = self._placement.endpoints.get(slot)

@@ -90,12 +90,16 @@ class Stages:
         endpoint = self._placement.endpoints.get(number)
         if endpoint is None:
             return Outcome(slot=number, error=_without_thread(number))
-        waiting = Waiting(load=lambda: self._packed, is_over=self._is_cancelled)
+        threads, server = self._placement.threads, endpoint.server
+        waiting = Waiting(
+            load=lambda: self._packed, is_over=self._is_cancelled,
+            is_awake=lambda: threads.is_awake(server),
+        )  # fmt: skip
         try:
             reports = self._connections.ask(endpoint, question, waiting)
         except ThreadLostError as error:
             if not self._is_cancelled.is_set():
-                self._placement.threads.give_up(endpoint.server)
+                threads.give_up(server)
             return Outcome(slot=number, error=error)
         except Exception as error:  # noqa: BLE001 - the driver decides what to do about it
             return Outcome(slot=number, error=error)

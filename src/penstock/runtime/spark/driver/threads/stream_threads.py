@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 #: How long to wait for threads that Spark has no room for, before those that are there do all.
 _ARRIVAL_S = 5.0
 _LOOK_S = 0.5
+#: After this time without a beat it is not known whether a thread's process runs.
+_BEAT_S = 5.0
 #: How long the end of a process takes to be noticed.
 _LEAVE_S = 0.3
 #: How long threads may take to end.
@@ -58,6 +60,8 @@ class StreamThreads:
         self._tags = {tag: tag_variable(tag) for tag in tags}
         self._changed = threading.Condition()
         self._living: dict[str, LiveThread] = {}
+        #: By thread: when the process beside it last said in which state it is, and that state.
+        self._beats: dict[str, tuple[float, str]] = {}
         self._jobs: dict[str, ThreadJob] = {}
         #: Jobs whose threads belong to one slot each, because it has ended threads before.
         self._private: dict[Seat, str] = {}
@@ -177,9 +181,19 @@ class StreamThreads:
             server = thread.endpoint.server
             if self._living.get(server) is thread:
                 del self._living[server]
+                self._beats.pop(server, None)
                 for seat in [seat for seat, at in self._seats.items() if at == server]:
                     del self._seats[seat]
             self._changed.notify_all()
+
+    def beat(self, server: str, state: str) -> None:
+        """Note the state of a thread's process, as the system has it."""
+        self._beats[server] = time.monotonic(), state
+
+    def is_awake(self, server: str) -> bool:
+        """Tell whether a thread's process was running a moment ago, whatever it is doing."""
+        at, state = self._beats.get(server, (-_BEAT_S, "?"))
+        return time.monotonic() - at < _BEAT_S and state not in "Tt?"
 
     def give_up(self, server: str) -> None:
         """Stop counting on a thread that does not answer, and let Spark kill its process.
