@@ -20,6 +20,7 @@ from penstock.kafka.machine import set_variable, variable
 from penstock.runtime.logs import is_fault
 from penstock.runtime.spark.driver.class_archive import archive_options
 from penstock.runtime.spark.driver.executors.spark_executors import is_local
+from penstock.runtime.spark.driver.quiet_spark import quiet_start
 from penstock.runtime.spark.driver.spark_defaults import given_to_spark
 
 log = logging.getLogger(__name__)
@@ -74,7 +75,7 @@ def spark_session(config: StreamsConfig) -> tuple[SparkSession, bool]:
     present = given_to_spark()
     settings = spark_settings(config, present)
     set_variable("PYSPARK_PYTHON", python_of_executors({**present, **settings}))
-    with _own_signal_handlers():
+    with _own_signal_handlers(), quiet_start():
         context = SparkContext.getOrCreate(SparkConf().setAll(list(settings.items())))
     # Meanwhile Spark loads what it needs for queries.
     threading.Thread(target=_start_workers, args=(context,), daemon=True).start()
@@ -109,8 +110,14 @@ def python_of_executors(settings: Mapping[str, str]) -> str:
 
 def stop_session(session: SparkSession, patience_s: float) -> None:
     """Stop a session that was created here; kill a JVM that does not answer any more."""
-    if not ask_jvm(session.stop, patience_s):
+    if not ask_jvm(lambda: _stop(session), patience_s):
         end_jvm()
+
+
+def _stop(session: SparkSession) -> None:
+    # Tasks that end with their session, and nothing else, would be errors in Spark's log.
+    session.sparkContext.setLogLevel("OFF")
+    session.stop()
 
 
 def end_jvm() -> None:

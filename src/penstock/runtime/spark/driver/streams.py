@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import secrets
 import signal
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from dataclasses import replace
 from typing import Any
 
@@ -29,6 +30,7 @@ from penstock.kafka.broker_registry import running_project_broker
 from penstock.kafka.embedded import shared_broker
 from penstock.model.time.duration import Duration, to_ms
 from penstock.processor.listeners import StandbyUpdateListener, StateRestoreListener
+from penstock.runtime.background import begun
 from penstock.runtime.logs import use_log_format
 from penstock.runtime.settings import warn_of_unasked_handler
 from penstock.runtime.spark.driver.application_run import ApplicationRun
@@ -67,7 +69,10 @@ _BATCH_S = 15.0
 #: How long a close waits for an answer of Spark's JVM.
 _SPARK_S = 10.0
 #: How long a close waits for a Spark that is starting.
-_SPARK_START_S = 20.0
+_SPARK_START_S = 3.0
+#: How long a close waits for the end of an application that waits for Kafka or Spark itself.
+_TROUBLE_S = 2.0
+_LOOK_S = 0.1
 #: How long Spark's start waits for the checks of topics and plan, which usually take less.
 _CHECKS_S = 1.5
 #: Proves to slot servers that a request comes from the driver of their application.
@@ -396,22 +401,33 @@ class KafkaStreams(Asking):
     def _bring_up(self) -> None:
         """Start Spark, and prepare the topics and the group in Kafka meanwhile."""
         self._server = start_server(self, self._config, lambda: self._run)
-        with ThreadPoolExecutor(1, "penstock-prepare") as pool:
-            prepared = pool.submit(self._prepare)
-            if self._config[BOOTSTRAP_SERVERS]:
-                # A missing topic is known within a moment, and Spark needs seconds to start.
-                wait([prepared], _CHECKS_S)
-                if prepared.done():
-                    prepared.result()
-            # In the caller's thread, because the session becomes the active one of its thread.
-            self._has_spark.clear()
-            try:
-                self._spark, self._owns_spark = spark_session(self._config)
-            except Exception as error:
-                raise explained_start(error) from error
-            finally:
-                self._has_spark.set()
-            self._run = prepared.result()
+        prepared = begun(self._prepare, "penstock-prepare")
+        if self._config[BOOTSTRAP_SERVERS]:
+            # A missing topic is known within a moment, and Spark needs seconds to start.
+            self._await(prepared, _CHECKS_S)
+            if prepared.done():
+                prepared.result()
+        # In the caller's thread, because the session becomes the active one of its thread.
+        self._has_spark.clear()
+        try:
+            self._spark, self._owns_spark = spark_session(self._config)
+        except Exception as error:
+            raise explained_start(error) from error
+        finally:
+            self._has_spark.set()
+        self._await(prepared)
+        self._run = prepared.result()
+
+    def _await(self, prepared: Future[ApplicationRun], seconds: float = math.inf) -> None:
+        """Wait for the preparation, which a broker that is away may keep; but not while closing."""
+        deadline = time.monotonic() + seconds
+        while not prepared.done() and time.monotonic() < deadline:
+            if self._closing.is_set():
+                raise InvalidStateError(
+                    "closed-early", "the application was closed while it started",
+                    fix="nothing to do if that was wanted",
+                )  # fmt: skip
+            wait([prepared], _LOOK_S)
 
     def _prepare(self) -> ApplicationRun:
         if not self._config[BOOTSTRAP_SERVERS]:
@@ -559,10 +575,18 @@ class KafkaStreams(Asking):
         self._has_started.set()
 
     def _tear_down(self, *, is_clean: bool) -> None:
+        is_in_trouble = self.waiting_for is not None
         with self._lifecycle_lock:
             run, self._run = self._run, None
             if run is not None:
-                run.stop(is_clean=is_clean, patience_s=_BATCH_S, leave_group=self._leave_group)
+                stopping = begun(
+                    lambda: run.stop(
+                        is_clean=is_clean, patience_s=_BATCH_S, leave_group=self._leave_group
+                    ),
+                    "penstock-stop",
+                )
+                # Without Kafka, every step of a clean end takes as long as its own limit.
+                wait([stopping], _TROUBLE_S if is_in_trouble else None)
             server, self._server = self._server, None
             if server is not None:
                 server.stop()

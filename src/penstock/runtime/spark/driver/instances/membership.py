@@ -41,6 +41,11 @@ _POLL_S = 0.05
 #: With exactly once, slots commit the offsets. Then the thread only keeps the membership alive.
 _QUIET_POLL_S = 0.5
 _COMMIT_S = 60.0
+#: How long the group may take to let its members in again after one has come or gone.
+_REBALANCE_S = 10.0
+_MOVING = frozenset({
+    KafkaError.REBALANCE_IN_PROGRESS, KafkaError.ILLEGAL_GENERATION, KafkaError.UNKNOWN_MEMBER_ID,
+})  # fmt: skip
 _CLOSE_S = 5.0
 #: After these errors the client never joins the group again.
 _SHUT_OUT = (KafkaError._FATAL, KafkaError._FENCED, KafkaError.FENCED_INSTANCE_ID)
@@ -101,7 +106,6 @@ class GroupMember:
         self._choice = threading.Lock()
         #: Why this member can never be part of the group again.
         self._failure: StreamsError | None = None
-        self._metadata = b""
         self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
         fixed = {
             "partition.assignment.strategy": "cooperative-sticky",
@@ -113,19 +117,19 @@ class GroupMember:
         }
         self._consumer: Consumer = new_consumer({**settings, **fixed})
         #: The metadata of the group without a member. With it, the broker checks no membership.
-        self._nobody = self._consumer.consumer_group_metadata()
+        self._nobody: bytes = self._consumer.consumer_group_metadata()
         self._subscribe()
         self._thread = threading.Thread(target=self._run, name="penstock-member", daemon=True)
         self._thread.start()
 
     def metadata(self) -> bytes:
-        """Return the group metadata for transactions, as of the last poll.
+        """Return the group metadata for transactions, which names no member.
 
-        A member that acts as leader commits without a membership. The group may just be noticing
-        that the leader is gone, and would refuse an old generation. Instead, the generation of the
-        batch log and the transactional ids fence it.
+        With a membership, the broker would refuse the commit of a batch whenever another instance
+        has come or gone since the batch began. The generation of the batch log and the
+        transactional ids fence a leader that was replaced.
         """
-        return self._nobody if self._acts.is_set() and not self.leads.is_set() else self._metadata
+        return self._nobody
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Commit offsets as this member, outside of any transaction."""
@@ -136,7 +140,7 @@ class GroupMember:
 
         def commit() -> None:
             try:
-                self._consumer.commit(offsets=parts, asynchronous=False)
+                self._commit(parts)
                 done.set_result(None)
             except BaseException as error:  # noqa: BLE001 - the caller raises it
                 done.set_exception(error)
@@ -150,6 +154,19 @@ class GroupMember:
                 "Kafka did not take the offsets of a batch",
                 fix="check the broker; the batch runs again when it is back",
             ) from None
+
+    def _commit(self, parts: list[KafkaPartition]) -> None:
+        """Commit in the polling thread; while the group takes in another member, try again."""
+        deadline = time.monotonic() + _REBALANCE_S
+        while True:
+            try:
+                self._consumer.commit(offsets=parts, asynchronous=False)
+                return
+            except KafkaException as error:
+                is_moving = error.args[0].code() in _MOVING
+                if not is_moving or not self.is_leading or time.monotonic() > deadline:
+                    raise
+                self._consumer.poll(_POLL_S)
 
     def act(self, *, needs_group: bool) -> bool:
         """Act as leader until the group has noticed that the leader is gone; false if it cannot.
@@ -233,7 +250,6 @@ class GroupMember:
             try:
                 message = self._consumer.poll(self._poll_s)
                 self._heed(None if message is None else message.error())
-                self._metadata = self._consumer.consumer_group_metadata()
                 while not self._calls.empty():
                     self._calls.get()()
                 self._leave_if_declined()
@@ -278,8 +294,6 @@ class GroupMember:
 
     def _assigned(self, consumer: Consumer, parts: list[KafkaPartition]) -> None:
         consumer.incremental_assign(parts)
-        # The generation has changed, even if this member keeps its partition.
-        self._metadata = consumer.consumer_group_metadata()
         if parts:
             # The partition only says who leads. Its records are read by another consumer.
             consumer.pause(parts)
