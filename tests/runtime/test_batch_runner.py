@@ -338,6 +338,30 @@ def test_servers_are_asked_during_a_long_commit_interval(
     assert (driver.runner.progress.batches, len(looks)) == (1, 3)
 
 
+def test_a_batch_that_kafka_does_not_take_in_time_runs_again_with_less(
+    staged: StagedApplication,
+) -> None:
+    """With a quota, a rerun of the same size would never be committed, however often it runs."""
+    asked: list[int] = []
+
+    def answer(task: SlotTask) -> Outcome:
+        asked.append(task.request.limits.bytes)
+        if len(asked) == 1:
+            return Outcome(slot=0, error=StreamsError("worker-lost", "its process is gone"))
+        if len(asked) < 13:
+            return Outcome(slot=0, error=StreamsError("broker-away", "not taken within 30 s"))
+        driver.runner.stop(0)
+        return done(task)
+
+    driver = Driver(staged, answer)
+    driver.planner.may_go_on.set()
+    driver.join()
+    assert asked[0] == asked[1]
+    assert asked[2] == asked[1] // 4
+    assert asked[-1] == 64 * 1024
+    assert driver.runner._limits.bytes == 4 * 64 * 1024
+
+
 def test_threads_that_are_added_during_a_batch_wait_for_the_next(
     staged: StagedApplication, monkeypatch: pytest.MonkeyPatch
 ) -> None:

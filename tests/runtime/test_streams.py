@@ -386,6 +386,26 @@ def test_a_handler_that_exits_ends_the_main_thread(streams_of: Start) -> None:
     assert run.steps == ["prepared", "led", "stopped"]
 
 
+@pytest.mark.parametrize("way", ["run", "run_until_idle"])
+def test_a_handler_that_exits_before_the_main_thread_waits_ends_it_too(
+    streams_of: Start, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """The thread of the batches may be faster than the one that has started it."""
+    streams = streams_of(ApplicationRun(StreamsError("processing", "node 'map' failed")))
+    streams.set_uncaught_exception_handler(lambda error: sys.exit(3))
+    begin = streams.start
+
+    def slow_start() -> None:
+        begin()
+        assert streams._uncaught._attends
+        assert happens(lambda: streams._uncaught._request is not None, within_s=60)
+
+    monkeypatch.setattr(streams, "start", slow_start)
+    with pytest.raises(SystemExit) as caught:
+        getattr(streams, way)()
+    assert caught.value.code == 3
+
+
 def test_an_instance_that_is_told_to_end_does_not_ask_its_handler(streams_of: Start) -> None:
     """A handler that replaces threads would otherwise keep it, for ever."""
     told = threading.Event()

@@ -166,6 +166,29 @@ def test_a_batch_that_was_not_full_says_nothing_about_the_next() -> None:
     assert plans.most_records == 5_000
 
 
+def test_batches_of_a_sparse_topic_take_more_offsets() -> None:
+    """Compaction may have left one record in a thousand offsets, then one in each again."""
+    plans = backlog()
+    sizes = []
+    for density in (0.001, 0.001, 0.001, 1.0, 1.0):
+        plan = plans.next()
+        assert plan is not None
+        sizes.append(plan.end["in", 0] - plan.start["in", 0])
+        plans.learn(int(sizes[-1] * density), 0.01)
+    assert sizes[:4] == [5_000, 20_000, 80_000, 320_000]
+    assert sizes[4] <= 20_000
+
+
+def test_a_batch_begins_behind_the_gap_that_its_reader_has_found() -> None:
+    """No batch is planned for offsets that have no record."""
+    plans = backlog()
+    plans.next()
+    plans.advance({("in", 0): 3_000_000})
+    after = plans.next()
+    assert after is not None
+    assert after.start == {("in", 0): 3_000_000}
+
+
 def test_slow_batches_shrink_but_not_to_nothing() -> None:
     """A record that takes a second each still leaves batches worth their overhead."""
     plans = backlog()

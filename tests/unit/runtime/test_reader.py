@@ -80,6 +80,36 @@ def test_a_range_that_does_not_go_on_where_the_last_ended_starts_over(consumer: 
     assert consumer.assigned == {ONE: 1}
 
 
+def test_a_gap_behind_a_range_is_told_and_need_not_be_read(consumer: Consumer) -> None:
+    """Compaction may leave gaps of millions of offsets: a batch can begin behind one."""
+    reader = RangeReader({}, timeout_s=1)
+    consumer.script = [[message(ONE, 0), message(ONE, 3_000_000), message(ONE, 3_000_001)]]
+    found = reader.read_columns({ONE: (0, 5)})
+    assert (offsets(found, ONE), found.reached) == ([0], {ONE: 5})
+    assert found.following == {ONE: 3_000_000}
+    again = reader.read_columns({ONE: (3_000_000, 3_000_001)})
+    assert offsets(again, ONE) == [3_000_000]
+    assert again.following == {ONE: 3_000_001}
+    assert consumer.assigned == {ONE: 0}
+
+
+def test_a_gap_at_the_end_of_the_log_is_told_too(consumer: Consumer) -> None:
+    """There the markers of transactions stand, or records of aborted ones."""
+    reader = RangeReader({}, timeout_s=1)
+    ended = message(ONE, 9_000)
+    ended.set_error(KafkaError(KafkaError._PARTITION_EOF))
+    consumer.script = [[message(ONE, 0)], [ended]]
+    found = reader.read_columns({ONE: (0, 5)})
+    assert (offsets(found, ONE), found.following) == ([0], {ONE: 9_000})
+
+
+def test_a_range_that_was_not_read_to_its_end_tells_no_gap(consumer: Consumer) -> None:
+    """The records that come next are not all known."""
+    reader = RangeReader({}, timeout_s=1)
+    consumer.script = [[message(ONE, 0, 100)]]
+    assert reader.read_columns({ONE: (0, 9)}, most_bytes=50).following == {}
+
+
 def test_reading_ends_early_at_about_so_many_bytes(consumer: Consumer) -> None:
     """The rest is read by a later batch, from where this one got to."""
     reader = RangeReader({}, timeout_s=1)

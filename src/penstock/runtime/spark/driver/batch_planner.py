@@ -20,6 +20,7 @@ _USUAL_LATEST_MS, _LATEST_MS = 1 << 43, (1 << 63) - 1
 _BATCH_S, _LONGEST_S = 2.0, 8.0
 _FIRST_RECORDS = 5_000
 _FEWEST_RECORDS = 200
+_LEAST_DENSITY = 0.001
 #: The part of a batch that does not depend on its records may take this share of its time.
 _FIXED_SHARE = 0.1
 #: The weight of a batch relative to the one after it, when the fixed part is estimated.
@@ -98,6 +99,8 @@ class BatchPlanner:
         #: Whether a batch has left records of repartition topics to the next one.
         self.has_leftover = False
         self.most_records = min(_FIRST_RECORDS, inputs.max_records)
+        #: The share of offsets that have a record.
+        self._density = 1.0
         #: Whether the last batch could not take all waiting records.
         self.is_behind = False
 
@@ -162,6 +165,7 @@ class BatchPlanner:
         Args:
             overhead_s: the part of ``seconds`` in which no task was running.
         """
+        self._note_density(records)
         if records < self.most_records * _FULL or seconds <= 0:
             return
         fixed_s = self._overhead.note(records, overhead_s)
@@ -171,6 +175,18 @@ class BatchPlanner:
         # In steps, because the first batches include work that is done only once.
         grown = min(fitting, 4 * self.most_records)
         self.most_records = max(min(grown, self._inputs.max_records), _FEWEST_RECORDS)
+
+    def _note_density(self, records: int) -> None:
+        """Note how many of the offsets of the last batch had a record.
+
+        A compacted topic may have one in a thousand. Batches then take as many more offsets, in
+        steps, because the next ones may have a record each.
+        """
+        last = self._last
+        offsets = sum(end - last.start.get(part, end) for part, end in last.end.items())
+        if offsets >= _FEWEST_RECORDS:
+            found = min(records / offsets, 1.0)
+            self._density = max(found, self._density / 4, _LEAST_DENSITY)
 
     def _input_ends(self, start: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         ends = self._ends(list(start))
@@ -210,7 +226,7 @@ class BatchPlanner:
     def _capped(
         self, start: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, int]:
-        most = self.most_records
+        most = int(self.most_records / self._density)
         if not self._inputs.has_joined:
             return cap(start, ends, most)
 

@@ -158,7 +158,7 @@ class BatchRunner:
         self._backoff_s = max(config[RETRY_BACKOFF_MS] / 1000, 0.01)
         self._task_timeout_s = config[TASK_TIMEOUT_MS] / 1000
         most_s = config[TRANSACTION_TIMEOUT_MS] / 1000 * _TRANSACTION_SHARE
-        self._limits = Limits(_SLOT_BYTES, min(_STAGE_S, most_s))
+        self._limits = self._most = Limits(_SLOT_BYTES, min(_STAGE_S, most_s))
         self._closing, self._is_first, self._next_commit = threading.Event(), True, 0.0
         #: Set while no batch is under way.
         self._is_between = threading.Event()
@@ -230,6 +230,7 @@ class BatchRunner:
         level = logging.WARNING if attempts in (0, 3) or attempts % 10 == 0 else logging.DEBUG
         log.log(level, "waiting %.1f s, then trying again: %s", pause_s, failure.message)
         self.progress.reruns += 1
+        self._limits = self._limits.after_failure(failure.code)
         self._closing.wait(pause_s)
 
     def _wait_for(self, what: str | None) -> None:
@@ -438,6 +439,7 @@ class BatchRunner:
         # A later plan proves that this batch is complete. Only the last batch needs a record.
         self._log.state.complete = plan.batch
         self._is_first, self.has_run = False, True
+        self._limits = self._limits.after_success(self._most)
         self.is_waiting = any(report.is_waiting for report in received)
         if self.is_waiting:
             self._planner.wants_batch = True

@@ -166,7 +166,7 @@ class KafkaStreams(Asking):
 
     def run(self) -> None:
         """Start, and return when the application has ended; SIGTERM and Ctrl-C close it."""
-        # From the start on: a handler may exit before this thread has begun to wait.
+        # From the start on: a handler may exit before this thread begins to wait.
         with self.closes_on_signals(), self._uncaught.attended():
             if self._state is State.CREATED:
                 self.start()
@@ -175,15 +175,16 @@ class KafkaStreams(Asking):
 
     def run_until_idle(self, timeout: Duration | None = None) -> bool:
         """Process all records that exist, and return; false if the time was not enough."""
-        if self._state is State.CREATED:
-            self.start()
-        deadline = None if timeout is None else time.monotonic() + to_ms(timeout) / 1000
-        while self._state.is_running_or_rebalancing:
-            if self._is_idle():
-                return True
-            if deadline is not None and time.monotonic() > deadline:
-                return False
-            time.sleep(0.05)
+        with self._uncaught.attended():
+            if self._state is State.CREATED:
+                self.start()
+            deadline = None if timeout is None else time.monotonic() + to_ms(timeout) / 1000
+            while self._state.is_running_or_rebalancing:
+                if self._is_idle():
+                    return True
+                if deadline is not None and time.monotonic() > deadline:
+                    return False
+                time.sleep(0.05)
         self._raise_error()
         return False
 

@@ -23,7 +23,24 @@ class Limits(NamedTuple):
     bytes: int
     seconds: float
 
+    def after_failure(self, code: str) -> Limits:
+        """Return smaller limits if a stage could not write its results in time.
 
+        The rerun of a batch that is as large as before would fail again, and what a quota lets
+        through would be spent on records that are aborted.
+        """
+        if code not in _TOO_SLOW:
+            return self
+        return self._replace(bytes=max(self.bytes // _STEP, min(self.bytes, _FEWEST_BYTES)))
+
+    def after_success(self, most: Limits) -> Limits:
+        """Return larger limits, up to ``most``."""
+        return self._replace(bytes=min(self.bytes * _STEP, most.bytes))
+
+
+#: Errors of a commit that Kafka did not take in time.
+_TOO_SLOW = frozenset({"broker-away", "write-failed", "client-renewed"})
+_STEP, _FEWEST_BYTES = 4, 64 * 1024
 NO_LIMITS = Limits(1 << 40, 1e9)
 
 

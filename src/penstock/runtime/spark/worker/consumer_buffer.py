@@ -32,6 +32,10 @@ class ReceivedColumns:
     def last_offset(self) -> int:
         return self._offsets[-1] if self._offsets else -1
 
+    @property
+    def first_offset(self) -> int:
+        return self._offsets[0] if self._offsets else -1
+
     def bytes_before(self, end: int) -> int:
         """Return the size in bytes of all values before the offset ``end``."""
         at = bisect_left(self._offsets, end)

@@ -6,6 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from confluent_kafka import KafkaError, KafkaException, Message
@@ -55,6 +56,9 @@ class ReadRanges(NamedTuple):
 
     columns: dict[TopicPartition, RawColumns]
     reached: dict[TopicPartition, int]
+    #: For ranges that were read to their end: an offset before which no other record follows.
+    #: Compaction and transactions leave gaps, which may be far longer than a batch.
+    following: Mapping[TopicPartition, int] = MappingProxyType({})
 
 
 class Reader(Protocol):
@@ -132,6 +136,7 @@ class RangeReader:
         self._received: dict[TopicPartition, ReceivedColumns] = {}
         self._next: dict[TopicPartition, int] = {}
         self._ends: dict[TopicPartition, int] = {}
+        self._following: Mapping[TopicPartition, int] = {}
         self._last_count = 0
         self._ahead: ReadAhead | None = None
         self._last_error: KafkaError | None = None
@@ -180,7 +185,14 @@ class RangeReader:
         self._next.update(reached)
         found = {part: self._of(part).take(reached[part]) for part in ranges}
         self._last_count = sum(map(len, found.values()))
-        return ReadRanges(found, reached)
+        complete = [part for part in ranges if part not in todo]
+        self._following = {part: self._first_from(part, reached[part]) for part in complete}
+        return ReadRanges(found, reached, self._following)
+
+    def _first_from(self, part: TopicPartition, end: int) -> int:
+        """Return where the first record from ``end`` on is, as far as the broker has told."""
+        first = self._of(part).first_offset
+        return max(end, self._ends.get(part, end) if first < 0 else first)
 
     def read_ahead(self) -> None:
         """Read on in a thread until the next call, or until no more records are there."""
@@ -273,6 +285,10 @@ class RangeReader:
         return received
 
     def _seek(self, ranges: Mapping[TopicPartition, Range]) -> None:
+        for part, (start, _) in ranges.items():
+            if self._next.get(part, start) < start <= self._following.get(part, -1):
+                # A batch may begin behind a gap. What was received already begins there, too.
+                self._next[part] = start
         moved = [p for p, (start, _) in ranges.items() if self._next.get(p) != start]
         if not moved and ranges.keys() <= self._next.keys():
             return

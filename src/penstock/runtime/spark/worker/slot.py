@@ -371,6 +371,8 @@ class Slot:
                 inputs.sent += split_sent(*part, found.columns[real], skips)
             else:
                 inputs.records[topic] = found.columns[real]
+                # The next batch begins behind a gap, however long that is.
+                inputs.ends[part] = found.following.get(real, inputs.ends[part])
         inputs.sent.sort(key=lambda sent: sent.order)
         return inputs
 
