@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from confluent_kafka import KafkaException
@@ -207,6 +207,11 @@ class MemoryClients:
 
     def watermarks(self, topic: str, partition: int, *, is_own: bool) -> tuple[int, int]:
         return 0, len(self._kafka.logs[topic][partition])
+
+    def all_watermarks(
+        self, parts: Collection[TopicPartition], *, is_own: bool
+    ) -> dict[TopicPartition, tuple[int, int]]:
+        return {part: self.watermarks(*part, is_own=is_own) for part in parts}
 
     def batch_log(self) -> LogState:
         return self._kafka.batch_log(self._batches_topic)

@@ -110,7 +110,7 @@ class StagedApplication:
             kafka.create(spec.name, spec.partitions)
         self.application = Application(
             id=application_id, plan=self.plan, config=dict(self._config),
-            state_dir=str(self._directory), exactly_once=True, consumer={}, producer={},
+            state_dir=str(self._directory), exactly_once=True, consumer={}, producer={}, admin={},
             restore_consumer={}, global_consumer={}, generation=1, run_id="staged",
             batches_topic=batches_topic(application_id),
         )  # fmt: skip

@@ -25,9 +25,7 @@ from penstock.config import (
     MAX_BATCH_RECORDS,
     MAX_TASK_IDLE_MS,
     PROCESSING_GUARANTEE,
-    RACK_AWARE_TAGS,
     REPARTITION_PURGE_INTERVAL_MS,
-    SLOT_POOL,
     STATE_DIR,
     StreamsConfig,
 )
@@ -46,7 +44,7 @@ from penstock.processor.listeners import StandbyUpdateListener
 from penstock.runtime.logs import is_fault
 from penstock.runtime.settings import plan_fingerprint, task_settings, without_secrets
 from penstock.runtime.spark.driver.batch_planner import BatchPlanner, Inputs, unfinished
-from penstock.runtime.spark.driver.batch_runner import BatchRunner, Progress
+from penstock.runtime.spark.driver.batch_runner import BatchRunner
 from penstock.runtime.spark.driver.changes.leftovers import topics_with_leftovers
 from penstock.runtime.spark.driver.changes.renumbering import renumbered, topology_fingerprint
 from penstock.runtime.spark.driver.failures import fenced
@@ -57,13 +55,13 @@ from penstock.runtime.spark.driver.instances.membership import GroupMember, join
 from penstock.runtime.spark.driver.instances.taking_lead import takes_lead
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
 from penstock.runtime.spark.driver.observing.meter import Meter
+from penstock.runtime.spark.driver.observing.progress import Progress
 from penstock.runtime.spark.driver.pickling import fresh_path
 from penstock.runtime.spark.driver.start_offsets import start_offsets, usable_offsets
 from penstock.runtime.spark.driver.state_lock import StateLock
 from penstock.runtime.spark.driver.threads.placement import Placement
 from penstock.runtime.spark.driver.threads.shared_offsets import Offsets
-from penstock.runtime.spark.driver.threads.shared_threads import SharedThreads, shared_threads
-from penstock.runtime.spark.driver.threads.stream_threads import StreamThreads
+from penstock.runtime.spark.driver.threads.shared_threads import SharedThreads, placement_of
 from penstock.runtime.spark.driver.topics import (
     batches_topic,
     check_internal_topics,
@@ -107,7 +105,6 @@ class ApplicationRun:
         self._log: BatchLog | None = None
         self._lock = StateLock(self.application_dir)
         self._places: Placement | None = None
-        self._threads: StreamThreads | None = None
         #: The stores whose changelogs existed before this start.
         self._kept: frozenset[str] | None = None
         self._changed = threading.Condition()
@@ -237,7 +234,9 @@ class ApplicationRun:
         member.check()
         self._ended = None
         # Threads come up while the rest is prepared.
-        places = self._places_on(spark)
+        context = spark.sparkContext
+        places = self._places = self._places or placement_of(self._config, context, self._secret)
+        places.start(self.slots)
         exactly_once = self._is_exactly_once
         if self.instance is not None:
             self.instance.end_copies(is_promoted=True)
@@ -276,28 +275,11 @@ class ApplicationRun:
         log.info("leading %s as generation %d", self.application_id, generation)
         return self.runner
 
-    def _places_on(self, spark: SparkSession) -> Placement:
-        """Start stream threads; a later run of this program finds its slots in the same ones."""
-        context, pool = spark.sparkContext, self._config[SLOT_POOL]
-        listed_tags = self._config[RACK_AWARE_TAGS]
-        if self._threads is None:
-            self._threads = (
-                shared_threads(context, pool, self._secret)
-                if pool
-                else StreamThreads(context, self.application_id, self._secret, tags=listed_tags)
-            )
-        threads = self._threads
-        wanted = threads.most_threads if isinstance(threads, SharedThreads) else self.slots
-        threads.start(self.application_id, wanted)
-        if self._places is None:
-            self._places = Placement(threads, self.application_id, shares=bool(pool))
-        return self._places
-
     def _end_threads(self) -> None:
         """End the stream threads, unless other applications share them."""
-        threads, self._threads, self._places = self._threads, None, None
-        if threads is not None:
-            threads.leave(self.application_id)
+        places, self._places = self._places, None
+        if places is not None:
+            places.threads.leave(self.application_id)
 
     def _check_shut_down(self, state: LogState) -> None:
         if self.instance is not None and self.instance.id in state.shut_down:
@@ -348,6 +330,7 @@ class ApplicationRun:
             restore_consumer=consumer_settings(self._config, "restore"),
             global_consumer=consumer_settings(self._config, "global"),
             producer=producer_settings(self._config),
+            admin=admin_settings(self._config),
             generation=generation,
             run_id=run_id,
             batches_topic=batches_topic(self.application_id),
@@ -527,8 +510,9 @@ class ApplicationRun:
         tables = {part: read.get(part, 0) for part in inputs.global_parts}
         last = BatchPlan(newest, {}, self._position(plan, committed), 0, tables)
         offsets: Offsets = self.admin
-        if isinstance(self._threads, SharedThreads):
-            offsets = self._threads.offsets.of(self.admin, admin_settings(self._config))
+        threads = None if self._places is None else self._places.threads
+        if isinstance(threads, SharedThreads):
+            offsets = threads.offsets.of(self.admin, admin_settings(self._config))
         ends = self.admin.end_offsets(last.end, committed=self._reads_committed)
         return BatchPlanner(offsets, inputs, last, unfinished(state, last.end, ends))
 

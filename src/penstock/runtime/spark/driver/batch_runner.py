@@ -6,9 +6,8 @@ import contextlib
 import logging
 import threading
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -38,6 +37,7 @@ from penstock.runtime.spark.driver.instances.membership import GroupMember
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
 from penstock.runtime.spark.driver.observing.held_back import HeldBack
 from penstock.runtime.spark.driver.observing.meter import Meter
+from penstock.runtime.spark.driver.observing.progress import Progress
 from penstock.runtime.spark.driver.observing.restore_watch import RestoreWatch
 from penstock.runtime.spark.driver.observing.tracing import BatchTracer
 from penstock.runtime.spark.driver.retention import ChangelogRetention
@@ -75,41 +75,6 @@ _SLOT_BYTES = 64 * 1024 * 1024
 #: The longest time of a stage before it commits, also as a share of the transaction timeout.
 _STAGE_S, _TRANSACTION_SHARE = 10.0, 0.25
 _MOST_BACKOFF_S = 10.0
-
-
-@dataclass(slots=True)
-class Progress:
-    """Totals and state of the run so far, for the live view and for metrics."""
-
-    batches: int = 0
-    records: int = 0
-    sent: int = 0
-    logged: int = 0
-    restored: int = 0
-    #: When the first batch of this run began, in milliseconds since the epoch.
-    began_ms: int | None = None
-    last_batch_seconds: float = 0.0
-    last_batch_records: int = 0
-    dropped: Counter[tuple[str, str]] = field(default_factory=Counter)
-    column_errors: Counter[str] = field(default_factory=Counter)
-    position: dict[tuple[str, int], int] = field(default_factory=dict)
-    #: What the application waits for right now; None while batches run or there is no input.
-    waiting_for: str | None = None
-    #: The inputs whose records an open transaction of another program holds back, in words.
-    held_back: str | None = None
-    #: The record or function that a slot has been busy with for long, in words.
-    busy_with: str | None = None
-    #: Batches that had to run again.
-    reruns: int = 0
-
-    def continue_from(self, earlier: Progress | None) -> None:
-        """Continue the totals of an earlier run of the same program."""
-        if earlier is None:
-            return
-        for name in ("batches", "records", "sent", "logged", "restored", "began_ms", "reruns"):
-            setattr(self, name, getattr(earlier, name))
-        self.dropped = Counter(earlier.dropped)
-        self.column_errors = Counter(earlier.column_errors)
 
 
 class BatchRunner:
@@ -182,9 +147,14 @@ class BatchRunner:
 
     # The loop
 
-    def run(self) -> None:
-        """Run batches until ``stop``; raise an error that will not pass by itself."""
+    def run(self, is_restored: Callable[[], None] = lambda: None) -> None:
+        """Run batches until ``stop``; raise an error that will not pass by itself.
+
+        Args:
+            is_restored: called when the stores of all tasks are as they were committed.
+        """
         self._slot_watch.start()
+        self.restores.ended = is_restored
         with self.restores.following():
             self._persist(self._warm_up, is_batch=False)
             while not self._closing.is_set():
@@ -259,6 +229,8 @@ class BatchRunner:
             request = self._request(plan, 0, is_rerun=True, is_open=True)
             self._run_job(self._stages.warm_up, request)
             log.info("%d slots are ready after %.1f s", self.used_slots, time.monotonic() - began)
+        if plan is not None and not self.restoring():
+            self.restores.ended()
 
     def _wait_for_batch(self) -> BatchPlan | None:
         """Wait for the next commit time and for input; with a backlog, return at once."""
@@ -443,6 +415,8 @@ class BatchRunner:
         self.is_waiting = any(report.is_waiting for report in received)
         if self.is_waiting:
             self._planner.wants_batch = True
+        else:
+            self.restores.ended()
         self._planner.advance(reached)
         self._planner.has_leftover = self._internal.has_leftover
         self._note(plan, received, reached, seconds)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import math
 import secrets
-import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future, wait
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +23,7 @@ from penstock.config import (
     SETTINGS,
     StreamsConfig,
 )
-from penstock.errors import ConfigError, InvalidStateError, PenstockError
+from penstock.errors import ConfigError, InvalidStateError
 from penstock.kafka.admin import Admin
 from penstock.kafka.broker_registry import running_project_broker
 from penstock.kafka.embedded import shared_broker
@@ -33,6 +32,7 @@ from penstock.processor.listeners import StandbyUpdateListener, StateRestoreList
 from penstock.runtime.background import begun
 from penstock.runtime.logs import use_log_format
 from penstock.runtime.settings import warn_of_unasked_handler
+from penstock.runtime.signals import on_signals
 from penstock.runtime.spark.driver.application_run import ApplicationRun
 from penstock.runtime.spark.driver.batch_runner import BatchRunner
 from penstock.runtime.spark.driver.failures import (
@@ -42,6 +42,7 @@ from penstock.runtime.spark.driver.failures import (
     may_pass,
     remedy,
 )
+from penstock.runtime.spark.driver.observing.idle import is_idle
 from penstock.runtime.spark.driver.observing.metadata import (
     StreamsMetrics,
     ThreadMetadata,
@@ -72,6 +73,8 @@ _SPARK_S = 10.0
 _SPARK_START_S = 3.0
 #: How long a close waits for the end of an application that waits for Kafka or Spark itself.
 _TROUBLE_S = 2.0
+#: How often a start looks whether it waits for a restore.
+_RESTORE_S = 0.5
 _LOOK_S = 0.1
 #: How long Spark's start waits for the checks of topics and plan, which usually take less.
 _CHECKS_S = 1.5
@@ -162,7 +165,17 @@ class KafkaStreams(Asking):
         self._main = threading.Thread(target=self._work, name="penstock-main", daemon=True)
         self._main.start()
         self._has_started.wait()
+        self._wait_until_restored()
         self._raise_error()
+
+    def _wait_until_restored(self) -> None:
+        """Return when the application runs, or has long restores, which are not waited for."""
+        while not self._closing.is_set() and time.monotonic() < self._start_deadline:
+            with self._changed:
+                if self._changed.wait_for(lambda: self._state is not State.REBALANCING, _RESTORE_S):
+                    return
+            if self.restoring():
+                return
 
     def run(self) -> None:
         """Start, and return when the application has ended; SIGTERM and Ctrl-C close it."""
@@ -180,7 +193,7 @@ class KafkaStreams(Asking):
                 self.start()
             deadline = None if timeout is None else time.monotonic() + to_ms(timeout) / 1000
             while self._state.is_running_or_rebalancing:
-                if self._is_idle():
+                if is_idle(self._run, is_paused=self._is_paused):
                     return True
                 if deadline is not None and time.monotonic() > deadline:
                     return False
@@ -194,22 +207,6 @@ class KafkaStreams(Asking):
         if self.error is not None:
             log.debug("the application ended with an error", exc_info=self.error)
             raise self.error.with_traceback(None)
-
-    def _is_idle(self) -> bool:
-        """Tell whether the first batch has run and no records are waiting."""
-        run = self._run
-        runner = None if run is None else run.runner
-        if run is None or runner is None:
-            return False
-        has_begun = self._is_paused or runner.has_run
-        if not has_begun or runner.has_leftover() or runner.is_waiting:
-            return False
-        try:
-            return not any(run.lag().values())
-        except PenstockError as error:
-            # Kafka cannot be reached, or another instance leads. The batches wait, too.
-            log.debug("the lag is not known: %s", error)
-            return False
 
     def wait(self, timeout: Duration | None = None) -> bool:
         """Wait until the application has ended; false if it still runs after the timeout."""
@@ -256,25 +253,14 @@ class KafkaStreams(Asking):
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    @contextlib.contextmanager
-    def closes_on_signals(self) -> Iterator[None]:
+    def closes_on_signals(self) -> AbstractContextManager[None]:
         """Let SIGTERM and Ctrl-C close the application inside the ``with`` block."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
 
-        def close(number: int, frame: Any) -> None:
+        def close() -> None:
             self._closing.set()
             threading.Thread(target=self._close, name="penstock-close", daemon=True).start()
 
-        former = {
-            number: signal.signal(number, close) for number in (signal.SIGTERM, signal.SIGINT)
-        }
-        try:
-            yield
-        finally:
-            for number, handler in former.items():
-                signal.signal(number, handler)
+        return on_signals(close)
 
     # What can be seen
 
@@ -438,19 +424,8 @@ class KafkaStreams(Asking):
         run = ApplicationRun(self._topology.graph, self._config, self._threads, _SECRET)
         # Set before it is ready, so that a failed start is cleaned up, too.
         self._run = run
-        self._waits.asking()
-        while True:
-            try:
-                run.prepare()
-                self._waits.over()
-                return run
-            except PenstockError as error:
-                if not self._may_pass(error):
-                    self._waits.over()
-                    raise
-                self._waits.failed(error.message)
-                log.warning("waiting for Kafka to start: %s", error)
-                self._closing.wait(1.0)
+        self._waits.until_done(run.prepare, self._may_pass, self._closing)
+        return run
 
     def _may_pass(self, error: Exception) -> bool:
         is_late = time.monotonic() > self._start_deadline
@@ -485,8 +460,7 @@ class KafkaStreams(Asking):
                     run.end_runner(is_clean=False, patience_s=0.0)
                     return
                 self._has_started.set()
-                self._to(State.RUNNING)
-                runner.run()
+                runner.run(is_restored=lambda: self._to(State.RUNNING))
                 return
             except Exception as error:  # noqa: BLE001 - what it means is decided below
                 if self._closing.is_set():

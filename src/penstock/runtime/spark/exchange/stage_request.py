@@ -57,6 +57,7 @@ class Application:
     restore_consumer: Mapping[str, Any]
     global_consumer: Mapping[str, Any]
     producer: Mapping[str, Any]
+    admin: Mapping[str, Any]
     #: Each driver that begins to lead takes the next number. Slots of a smaller generation must
     #: not write any more.
     generation: int

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from typing import Protocol
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaException
+from confluent_kafka import TopicPartition as KafkaPartition
 
 from penstock.errors import StreamsError
+from penstock.kafka.admin import Admin
 from penstock.kafka.clients import new_consumer
+from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.exchange.batch_log import LogState, read_log
 from penstock.runtime.spark.exchange.stage_request import Application
 from penstock.runtime.spark.worker.reader import RangeReader, Reader
@@ -48,6 +52,11 @@ class Clients(Protocol):
                 broker has ended every transaction there, so that the last commit is visible.
         """
 
+    def all_watermarks(
+        self, parts: Collection[TopicPartition], *, is_own: bool
+    ) -> dict[TopicPartition, tuple[int, int]]:
+        """Return the same for many partitions, with one question for all of them."""
+
     def batch_log(self) -> LogState:
         """Return what the application's batch log says now."""
 
@@ -59,6 +68,7 @@ class KafkaClients:
 
     def __init__(self, application: Application) -> None:
         self._application = application
+        self._admin: Admin | None = None
         self._marks: Consumer | None = None
         self._undecided: Consumer | None = None
 
@@ -91,7 +101,7 @@ class KafkaClients:
             settings = self._application.consumer
             self._marks = new_consumer(settings)
             self._undecided = new_consumer({**settings, "isolation.level": "read_uncommitted"})
-        part = TopicPartition(topic, partition)
+        part = KafkaPartition(topic, partition)
         low, high = self._marks.get_watermark_offsets(part, _ANSWER_S)
         if not is_own:
             return low, high
@@ -110,6 +120,27 @@ class KafkaClients:
             time.sleep(0.02)
             _, high = self._marks.get_watermark_offsets(part, _ANSWER_S)
         return low, high
+
+    def all_watermarks(
+        self, parts: Collection[TopicPartition], *, is_own: bool
+    ) -> dict[TopicPartition, tuple[int, int]]:
+        if not parts:
+            return {}
+        if self._admin is None:
+            self._admin = Admin(self._application.admin)
+        lows = self._admin.begin_offsets(parts)
+        ends = self._admin.end_offsets(parts, committed=self._reads_committed)
+        if is_own and self._reads_committed:
+            written = self._admin.end_offsets(parts)
+            for part in parts:
+                if ends[part] < written[part]:
+                    # It waits until the broker has ended the transaction there.
+                    ends[part] = self.watermarks(*part, is_own=True)[1]
+        return {part: (lows[part], ends[part]) for part in parts}
+
+    @property
+    def _reads_committed(self) -> bool:
+        return self._application.consumer.get("isolation.level") != "read_uncommitted"
 
     def batch_log(self) -> LogState:
         return read_log(self._application.batches_topic, self._application.consumer)

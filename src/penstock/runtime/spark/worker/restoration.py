@@ -1,4 +1,4 @@
-"""Restore the stores of a task in a thread of its own, while other tasks of the slot run."""
+"""Restore stores from their changelogs: many together, or a long one in a thread of its own."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from typing import Any
 from penstock.runtime.spark.worker.memory import no_garbage_collection
 from penstock.runtime.spark.worker.reader import Reader
 from penstock.runtime.spark.worker.task_databases import AsRead, TaskDatabases
+from penstock.state.engine.pending import Checkpoint
 
 _STOP_S = 30.0
+#: The most bytes of changelogs that are read before they are applied.
+_CHUNK_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,42 @@ class Replay:
     topic: str
     offsets: range
     as_read: AsRead | None
+
+
+def replay_together(
+    replays: Sequence[tuple[TaskDatabases, Replay]],
+    batch: int,
+    reader: Reader,
+    is_over: Callable[[], bool] = lambda: False,
+) -> None:
+    """Read the changelogs of many stores at the same time, in pieces of a limited size.
+
+    One after the other, each would wait for the broker by itself.
+
+    Args:
+        batch: the newest batch that the changelogs contain.
+        is_over: asked around each read; True leaves the rest unread. A read may take so long that
+            another thread uses the databases by then.
+    """
+    for databases, each in replays:
+        databases.begin_replay(each.store, each.topic, each.offsets)
+    left = [(databases, each, each.offsets.start) for databases, each in replays if each.offsets]
+    while left and not is_over():
+        ranges = {
+            (each.topic, databases.partition): (at, each.offsets.stop)
+            for databases, each, at in left
+        }
+        found = reader.read_columns(ranges, _CHUNK_BYTES)
+        if is_over():
+            return
+        now, left = left, []
+        for databases, each, _ in now:
+            part = each.topic, databases.partition
+            reached = found.reached[part]
+            checkpoint = Checkpoint(batch, reached)
+            databases.replayed(each.store, found.columns[part], checkpoint, each.as_read)
+            if reached < each.offsets.stop:
+                left.append((databases, each, reached))
 
 
 class Restoration:
@@ -76,11 +115,10 @@ class Restoration:
             reader = self._new_reader()
             try:
                 with no_garbage_collection():
-                    for each in self._replays:
-                        self._databases.replay(
-                            each.store, each.topic, each.offsets, self._batch, reader,
-                            each.as_read, self._is_over.is_set,
-                        )  # fmt: skip
+                    replay_together(
+                        [(self._databases, each) for each in self._replays], self._batch, reader,
+                        self._is_over.is_set,
+                    )  # fmt: skip
             finally:
                 reader.close()
         except BaseException as error:  # noqa: BLE001 - the slot raises it with its next batch

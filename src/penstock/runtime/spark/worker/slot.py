@@ -1,8 +1,8 @@
 """A slot: what Kafka Streams calls a stream thread.
 
-A slot owns stream tasks, their state, a reader and a producer. It lives in one server process and
-stays there between batches, so that stores, connections and processors stay open. It commits each
-stage of a batch in one transaction.
+A slot owns stream tasks, their state, a reader and a producer. It lives in the process of a stream
+thread and stays there between batches, so that stores, connections and processors stay open. It
+commits each stage of a batch in one transaction.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ from penstock.runtime.spark.worker.markers import (
 from penstock.runtime.spark.worker.memory import keep_freed_memory, no_garbage_collection
 from penstock.runtime.spark.worker.reader import Reader, ReadRanges
 from penstock.runtime.spark.worker.refusals import RefusalWatch, is_refusal, noticed
+from penstock.runtime.spark.worker.slot_restore import restore_tasks
 from penstock.runtime.spark.worker.task_databases import store_failure
 from penstock.runtime.spark.worker.task_output import TaskOutput
 from penstock.runtime.spark.worker.task_state import TaskState
@@ -169,11 +170,8 @@ class Slot:
         self._release(request)
         with self.reading:
             self._global.catch_up(request.global_ends, request.global_start)
-            for task in sorted(tasks):
-                self._state(task, writer).prepare(
-                    request, clocks.get(task), self._restore_reader, self._clients.watermarks,
-                    self._clients.restorer,
-                )  # fmt: skip
+            states = [self._state(task, writer) for task in sorted(tasks)]
+            restore_tasks(states, request, clocks, self._clients, self._restore_reader)
         return done
 
     def _is_made(self, task: TaskId) -> bool:

@@ -18,7 +18,6 @@ from penstock.kernel.settings import TaskSettings
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.exchange.plan import Plan
 from penstock.runtime.spark.exchange.stage_request import Restore
-from penstock.runtime.spark.worker.reader import Reader
 from penstock.state.engine.damaged import DAMAGED, DISK_FULL, set_aside
 from penstock.state.engine.pending import Checkpoint, PendingStore
 from penstock.state.engine.rocks import OpenEngine, open_rocks
@@ -35,7 +34,6 @@ _REOPENED = frozenset({DAMAGED, DISK_FULL, "store-write-failed"})
 #: How many causes of an error are searched; a longer chain must be a cycle.
 _DEPTH = 20
 
-_RESTORE_CHUNK = 200_000
 _LOCK_PATIENCE_S = 30.0
 
 
@@ -126,33 +124,30 @@ class TaskDatabases:
         start = 0 if engine is None else engine.checkpoint.changelog_offset
         return max(start, low)
 
-    def replay(
-        self, store: Any, topic: str, offsets: range, batch: int, reader: Reader,
-        as_read: AsRead | None, is_over: Callable[[], bool] = lambda: False,
-    ) -> None:  # fmt: skip
-        """Read a range of a changelog into a store and its database, chunk by chunk.
+    @property
+    def partition(self) -> int:
+        return self._task_id.partition
 
-        Args:
-            is_over: asked around each read; True leaves the rest unread. A read may take so long
-                that another thread uses the databases by then.
-        """
-        part = (topic, self._task_id.partition)
-        progress = Restore(store.name, *part, offsets.start, offsets.stop, offsets.start, 0)
-        if offsets:
-            self.restores[store.name] = progress
-        for start in range(offsets.start, offsets.stop, _RESTORE_CHUNK):
-            if is_over():
-                return
-            stop = min(start + _RESTORE_CHUNK, offsets.stop)
-            columns = reader.read_columns({part: (start, stop)}).columns[part]
-            if is_over():
-                return
-            taken = self.take(store, columns, Checkpoint(batch, stop), as_read)
-            progress = replace(progress, position=stop, records=progress.records + taken)
-            self.restores[store.name] = progress
-        self.ends[store.name] = offsets.stop
-        if offsets:
-            log.info("task %s: restored %d records of %s", self._task_id, progress.records, topic)
+    def begin_replay(self, store: Any, topic: str, offsets: range) -> None:
+        """Note that a store is going to be restored from a range of its changelog."""
+        self.ends[store.name] = offsets.start
+        if not offsets:
+            self.ends[store.name] = offsets.stop
+            return
+        self.restores[store.name] = Restore(
+            store.name, topic, self.partition, offsets.start, offsets.stop, offsets.start, 0
+        )
+
+    def replayed(
+        self, store: Any, columns: RawColumns, checkpoint: Checkpoint, as_read: AsRead | None
+    ) -> None:
+        """Apply the next records of a store's changelog, and note the progress."""
+        taken = self.take(store, columns, checkpoint, as_read)
+        before, position = self.restores[store.name], checkpoint.changelog_offset
+        done = replace(before, position=position, records=before.records + taken)
+        self.restores[store.name] = done
+        if position >= done.end:
+            log.info("task %s: restored %d records of %s", self._task_id, done.records, done.topic)
 
     def take(
         self, store: Any, columns: RawColumns, checkpoint: Checkpoint, as_read: AsRead | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -108,42 +108,52 @@ class TaskState:
         self,
         request: StageRequest,
         clocks: Clocks | None,
-        reader: Callable[[], Reader],
         marks: Watermarks,
-        new_reader: Callable[[], Reader] | None = None,
-    ) -> None:
-        """Bring the stores to the committed state, if they are not ready already.
+        new_reader: Callable[[], Reader],
+    ) -> list[Replay]:
+        """Open the stores; return what has to be read before ``restored`` makes the task ready.
+
+        A long restore runs in the background instead. The task is not ready until a later call
+        finds that the restore is complete.
 
         Args:
-            reader: returns the reader of the slot's restores.
-            new_reader: makes a reader for another thread. With it, a long restore runs in the
-                background. The task is not ready until a later call finds that the restore is
-                complete.
+            new_reader: makes the reader of a background restore.
         """
         self._clock_ms = request.clock_ms
         if self.is_ready:
-            return
-        if self._restoration is None:
+            return []
+        if self._restoration is not None:
+            if self._restoration.is_done:
+                restoration, self._restoration = self._restoration, None
+                restoration.finish()
+                self.restored()
+            return []
+        self._reopen(clocks)
+        replays = self._replays(request, marks)
+        if self.databases.is_emptied:
+            self.databases.is_emptied = False
             self._reopen(clocks)
-            batch, replays = request.batch - 1, self._replays(request, marks)
-            if self.databases.is_emptied:
-                self.databases.is_emptied = False
-                self._reopen(clocks)
-                replays = self._replays(request, marks)
-            if new_reader is not None and sum(len(r.offsets) for r in replays) > AT_ONCE:
-                self._restoration = Restoration(self.databases, replays, batch, new_reader)
-                return
-            for each in replays:
-                self.databases.replay(
-                    each.store, each.topic, each.offsets, batch, reader(), each.as_read
-                )
-        elif self._restoration.is_done:
-            restoration, self._restoration = self._restoration, None
-            restoration.finish()
-        else:
-            return
+            replays = self._replays(request, marks)
+        if sum(len(each.offsets) for each in replays) > AT_ONCE:
+            batch = request.batch - 1
+            self._restoration = Restoration(self.databases, replays, batch, new_reader)
+            return []
+        if not replays:
+            self.restored()
+        return replays
+
+    def restored(self) -> None:
+        """Note that the stores contain what is committed."""
         self.output.forget_changelogs()
         self.is_ready = True
+
+    def changelogs(self) -> Iterator[tuple[TopicPartition, bool]]:
+        """Return the changelogs of the task's stores, and whether each is the application's own."""
+        sources = self._plan.graph.source_changelogs
+        for name in self._part.stores(self._plan.graph):
+            topic = self.databases.changelog_of(name)
+            if topic is not None:
+                yield (topic, self.task_id.partition), name not in sources
 
     @property
     def is_restoring(self) -> bool:

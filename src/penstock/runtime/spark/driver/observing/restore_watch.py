@@ -32,6 +32,8 @@ class RestoreWatch:
 
     def __init__(self, ask: Callable[[], Iterable[Restore]], interval_s: float = _ASK_S) -> None:
         self.listener: StateRestoreListener | None = None
+        #: Called when the stores of all tasks are as they were committed.
+        self.ended: Callable[[], object] = lambda: None
         self._ask = ask
         self._interval_s = interval_s
         #: The last progress that the listener knows, for each restore that has not ended.

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+from penstock.errors import PenstockError
+
+log = logging.getLogger(__name__)
+
+_PAUSE_S = 1.0
 #: If Kafka does not answer within this time at the start, the application says so.
 _QUIET_START_S = 4.0
 
@@ -19,6 +26,31 @@ class StartWaits:
     def asking(self) -> None:
         """Note that the application begins to ask Kafka, for the first time."""
         self._asking_since = time.monotonic()
+
+    def until_done(
+        self,
+        prepare: Callable[[], object],
+        may_pass: Callable[[Exception], bool],
+        closing: threading.Event,
+    ) -> None:
+        """Prepare the application, and try again while Kafka is starting.
+
+        Args:
+            may_pass: tells whether an error is a reason to wait. Others are raised.
+        """
+        self.asking()
+        while True:
+            try:
+                prepare()
+                break
+            except PenstockError as error:
+                if not may_pass(error):
+                    self.over()
+                    raise
+                self.failed(error.message)
+                log.warning("waiting for Kafka to start: %s", error)
+                closing.wait(_PAUSE_S)
+        self.over()
 
     def failed(self, problem: str) -> None:
         """Note why the last attempt to start failed."""

@@ -49,6 +49,10 @@ class Placement:
         self.moves = 0
         self._looked = self._moved = time.monotonic()
 
+    def start(self, slots: int) -> None:
+        """Let Spark start stream threads; they come up one by one."""
+        self.threads.start(self._application_id, slots)
+
     def ensure(self, slots: int, is_over: threading.Event, look: Callable[[], None]) -> None:
         """Find a thread for every slot that has none; wait for threads if there are too few.
 

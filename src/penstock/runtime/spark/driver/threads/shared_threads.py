@@ -8,6 +8,8 @@ from typing import Any
 
 from pyspark import SparkContext
 
+from penstock.config import APPLICATION_ID, RACK_AWARE_TAGS, SLOT_POOL, StreamsConfig
+from penstock.runtime.spark.driver.threads.placement import Placement
 from penstock.runtime.spark.driver.threads.shared_offsets import SharedOffsets
 from penstock.runtime.spark.driver.threads.stream_threads import StreamThreads
 
@@ -21,9 +23,9 @@ class SharedThreads(StreamThreads):
         super().__init__(context, f"pool {name}", secret)
         self.offsets = SharedOffsets()
 
-    @property
-    def most_threads(self) -> int:
-        return max(self.context.defaultParallelism, 1)
+    def start(self, application_id: str, wanted: int) -> None:
+        """Have a thread per core, whatever one of the applications wants."""
+        super().start(application_id, max(self.context.defaultParallelism, 1))
 
     @property
     def is_usable(self) -> bool:
@@ -48,3 +50,17 @@ def shared_threads(context: SparkContext, name: str, secret: bytes) -> SharedThr
         if name not in _POOLS:
             _POOLS[name] = SharedThreads(context, name, secret)
         return _POOLS[name]
+
+
+def placement_of(config: StreamsConfig, context: SparkContext, secret: bytes) -> Placement:
+    """Return where the slots of an application go: to threads of its own, or to those of its pool.
+
+    The threads are not started yet.
+    """
+    application_id, pool = config[APPLICATION_ID], config[SLOT_POOL]
+    if pool:
+        return Placement(shared_threads(context, pool, secret), application_id, shares=True)
+    listed_tags = config[RACK_AWARE_TAGS]
+    return Placement(
+        StreamThreads(context, application_id, secret, tags=listed_tags), application_id
+    )
