@@ -54,6 +54,9 @@ _LOCAL: dict[str, Any] = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "1g",
+    # Here driver and executor are one process. Spark compares their heartbeats by the clock of the
+    # machine: one that is set ahead, or that sleeps, would make them lose each other for good.
+    "spark.storage.blockManagerHeartbeatTimeoutMs": "3650d",
 }
 #: Records do not pass through the JVM, so a quick start is worth more than fast code.
 _JVM_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")

@@ -69,18 +69,20 @@ def ask(
     load: Callable[[], bytes] | None = None,
     silence_s: float = SILENCE_S,
     hear: Hear = show_lines,
+    is_busy: Callable[[], bool] = lambda: False,
 ) -> Any:
     """Send a request to a slot server, and wait for the answer as long as the server is alive.
 
     Args:
         load: returns the pickled application; called if the server does not know it yet.
         hear: receives what the program has printed and logged there.
+        is_busy: called after a silence; returns whether the server may still answer.
 
     Raises:
         ServerLostError: the server is gone, paused, or not one of this application.
     """
     with connect(endpoint, secret, silence_s) as connection:
-        return ask_over(connection, endpoint, question, load, silence_s, hear)
+        return ask_over(connection, endpoint, question, load, silence_s, hear, is_busy)
 
 
 def ask_over(
@@ -90,6 +92,7 @@ def ask_over(
     load: Callable[[], bytes] | None = None,
     silence_s: float = SILENCE_S,
     hear: Hear = show_lines,
+    is_busy: Callable[[], bool] = lambda: False,
 ) -> Any:
     """Send a request over an open connection; see ``ask``.
 
@@ -98,7 +101,7 @@ def ask_over(
     """
     try:
         send(connection, question)
-        return _answer(connection, endpoint, load, silence_s, hear)
+        return _answer(connection, endpoint, load, silence_s, hear, is_busy)
     except (EOFError, OSError) as error:
         raise _lost(endpoint, repr(error)) from error
 
@@ -140,9 +143,12 @@ def _answer(
     load: Callable[[], bytes] | None,
     silence_s: float,
     hear: Hear,
+    is_busy: Callable[[], bool],
 ) -> Any:
     while True:
         if not connection.poll(silence_s):
+            if is_busy():
+                continue
             raise _lost(endpoint, f"it has not answered for {silence_s:.0f} s")
         kind, content = receive(connection)
         if kind == OK:

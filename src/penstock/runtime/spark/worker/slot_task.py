@@ -15,6 +15,7 @@ from penstock.runtime.spark.exchange.stage_request import (
 )
 from penstock.runtime.spark.exchange.worker_lines import Line
 from penstock.runtime.spark.worker.kafka_failures import as_streams_error
+from penstock.runtime.spark.worker.processes.busy import Busy
 from penstock.runtime.spark.worker.processes.host_registry import Entry, HostRegistry
 from penstock.runtime.spark.worker.processes.spawn import start_server
 
@@ -70,7 +71,8 @@ class SlotTask:
     def _ask(self, endpoint: Endpoint, number: int, lines: list[Line]) -> Any:
         load: Callable[[], bytes] = lambda: self.broadcast.value  # noqa: E731
         question = (self.kind, self.key, number, self.request)
-        return ask(endpoint, self.secret, question, load, hear=lines.extend)
+        busy = Busy(HostRegistry(self.application_id, self.state_dir, number), endpoint)
+        return ask(endpoint, self.secret, question, load, hear=lines.extend, is_busy=busy)
 
     def _found_or_started(self, number: int, lost: Endpoint | None) -> Endpoint:
         registry = HostRegistry(self.application_id, self.state_dir, number)
