@@ -39,7 +39,8 @@ def test_the_record_and_the_line_are_told_while_a_function_runs(topology: ps.Top
     """And nothing is told before and afterwards."""
     with TopologyTestDriver(topology) as driver, ThreadPoolExecutor(1) as pool:
         task = cast("Any", driver._application).task
-        slot = cast("Slot", SimpleNamespace(tasks={task.task_id: SimpleNamespace(kernel=task)}))
+        tasks = {task.task_id: SimpleNamespace(kernel=task)}
+        slot = cast("Slot", SimpleNamespace(tasks=tasks, step=""))
         assert doing(slot) == []
         done = pool.submit(driver.pipe_input, "in", "k", "v")
         assert Waiting.is_inside.wait(60)
@@ -51,3 +52,10 @@ def test_the_record_and_the_line_are_told_while_a_function_runs(topology: ps.Top
         assert found.line.endswith("in process")
         assert "topic 'in' partition 0 offset 0" in found.text
         assert doing(slot) == []
+
+
+def test_a_slot_that_waits_for_kafka_says_so() -> None:
+    """Kafka may take a minute to refuse a record."""
+    slot = cast("Slot", SimpleNamespace(tasks={}, step="reads records from Kafka"))
+    (found,) = doing(slot)
+    assert found.text == "it reads records from Kafka"

@@ -11,7 +11,7 @@ from rich.status import Status
 
 from penstock.cli.output import err, print_note
 from penstock.cli.program import LoadedProgram
-from penstock.config import BOOTSTRAP_SERVERS, STATE_DIR
+from penstock.config import BOOTSTRAP_SERVERS, DEAD_LETTER_TOPIC, STATE_DIR
 from penstock.errors import PenstockError, StreamsError
 from penstock.kafka.admin import Admin
 from penstock.kafka.distribution import download_note, installed
@@ -31,7 +31,9 @@ def private_broker(program: LoadedProgram, partitions: int) -> Iterator[Mapping[
         if program.prepare is not None:
             line.update("filling topics")
             _fill(program, servers)
-        make_topics(Admin({"bootstrap.servers": servers}), program.topology.graph, partitions)
+        letters = program.config.get(DEAD_LETTER_TOPIC.name)
+        admin = Admin({"bootstrap.servers": servers})
+        make_topics(admin, program.topology.graph, partitions, letters)
         line.stop()
         yield settings
 

@@ -16,7 +16,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 import penstock as ps
-from penstock.errors import PenstockError, StoreError, StreamsError, TopologyError
+from penstock.errors import ConfigError, PenstockError, StoreError, StreamsError, TopologyError
 from penstock.kafka.admin import Admin
 from penstock.kafka.embedded import EmbeddedBroker
 
@@ -128,6 +128,20 @@ def test_a_missing_source_topic_is_refused_at_start(streams_of: Make, new_topic:
         streams.start()
     assert caught.value.code == "missing-source-topic"
     assert "test_failures.py:" in str(caught.value)
+    assert streams.state is ps.State.ERROR
+
+
+def test_a_missing_topic_for_dead_letters_is_refused_at_start(
+    streams_of: Make, new_topic: Any
+) -> None:
+    """Not at the first bad record, which may come weeks later."""
+    streams = streams_of(
+        upper(new_topic("in"), new_topic("out")), errors_dead_letter_queue_topic_name="no-letters"
+    )
+    with pytest.raises(ConfigError) as caught:
+        streams.start()
+    assert caught.value.code == "missing-dead-letter-topic"
+    assert "penstock topics create no-letters" in str(caught.value)
     assert streams.state is ps.State.ERROR
 
 

@@ -133,3 +133,25 @@ def test_timestamps_in_microseconds_do_not_stop_a_join_with_a_backlog(
     with streams_of(builder.build(), topology_optimization="all") as streams:
         assert streams.run_until_idle("60s")
     assert len(committed(sink)) == 8_000
+
+
+def test_a_gap_in_the_offsets_is_passed_in_a_few_batches(
+    streams_of: Make, new_topic: Any, committed: Records, kafka_broker: str
+) -> None:
+    """Compaction leaves such gaps, too, and may leave one record in a thousand offsets."""
+    source, sink = new_topic("words"), new_topic("copies")
+    producer = Producer(
+        {"bootstrap.servers": kafka_broker, "transactional.id": f"gap-{time.time_ns()}",
+         "queue.buffering.max.messages": 500_000}
+    )  # fmt: skip
+    producer.init_transactions(30)
+    for text, count, is_kept in (("first", 1, True), ("gone", 200_000, False), ("last", 1, True)):
+        producer.begin_transaction()
+        for _ in range(count):
+            producer.produce(source, text, "k", partition=0)
+        assert producer.flush(60) == 0
+        (producer.commit_transaction if is_kept else producer.abort_transaction)(30)
+    with streams_of(copy_of(source, sink)) as streams:
+        assert streams.run_until_idle("120s")
+        assert streams.metrics().batches < 10
+    assert [value for _, value in committed(sink)] == [b"first", b"last"]

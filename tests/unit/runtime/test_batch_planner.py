@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -96,6 +98,17 @@ def test_an_unfinished_batch_comes_first_even_while_paused() -> None:
     assert after is not None
     assert (after.batch, after.start) == (6, {("in", 0): 9})
     assert after.clock_ms >= 77
+
+
+@pytest.mark.parametrize(("ahead_ms", "stays"), [(5_000, True), (7_200_000, False)])
+def test_a_clock_that_was_far_ahead_does_not_stay_so(ahead_ms: int, *, stays: bool) -> None:
+    """Results of punctuations would be refused as too far in the future, for two hours."""
+    plans = planner(FakeAdmin(**{"in": 15}))
+    wrong_ms = time.time_ns() // 1_000_000 + ahead_ms
+    plans._last = replace(plans._last, clock_ms=wrong_ms)
+    plan = plans.next()
+    assert plan is not None
+    assert (plan.clock_ms == wrong_ms) == stays
 
 
 def test_without_input_only_the_wall_clock_makes_batches() -> None:

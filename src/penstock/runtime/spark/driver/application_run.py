@@ -64,6 +64,7 @@ from penstock.runtime.spark.driver.threads.shared_offsets import Offsets
 from penstock.runtime.spark.driver.threads.shared_threads import SharedThreads, placement_of
 from penstock.runtime.spark.driver.topics import (
     batches_topic,
+    check_dead_letter_topic,
     check_internal_topics,
     internal_topics,
     resolve_patterns,
@@ -179,6 +180,7 @@ class ApplicationRun:
             )
         if self._may_lead:
             specs = internal_topics(plan, self._config)
+            check_dead_letter_topic(self._config, existing)
             self._check_upgrade(existing)
             check_internal_topics(specs, existing)
             self.admin.create_topics(specs)
@@ -340,7 +342,7 @@ class ApplicationRun:
     def _settle(self, state: LogState, plan: Plan) -> None:
         """Find out whether the last batch is complete; refuse state of a plan that does not fit."""
         assert self._log is not None
-        fingerprint = topology_fingerprint(plan.graph)
+        fingerprint = topology_fingerprint(self._graph)
         settled = self._settled(state)
         if state.plan is not None:
             expected = {

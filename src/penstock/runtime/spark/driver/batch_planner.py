@@ -21,6 +21,7 @@ _BATCH_S, _LONGEST_S = 2.0, 8.0
 _FIRST_RECORDS = 5_000
 _FEWEST_RECORDS = 200
 _LEAST_DENSITY = 0.001
+_CLOCK_ROOM_MS = 60_000
 #: The part of a batch that does not depend on its records may take this share of its time.
 _FIXED_SHARE = 0.1
 #: The weight of a batch relative to the one after it, when the fixed part is estimated.
@@ -134,7 +135,9 @@ class BatchPlanner:
         if not is_new and self._has_begun and not self._inputs.has_wall_clock:
             return None
         self._has_begun = True
-        clock_ms = max(last.clock_ms, now_ms)
+        # A clock that was set back a little stands still. One that was wrong by far is put right.
+        is_wrong = last.clock_ms > now_ms + _CLOCK_ROOM_MS
+        clock_ms = now_ms if is_wrong else max(last.clock_ms, now_ms)
         read = _within(last.global_ends, tables)
         self._last = BatchPlan(last.batch + 1, start, ends, clock_ms, tables, read)
         return self._last

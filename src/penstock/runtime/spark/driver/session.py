@@ -55,6 +55,9 @@ _LOCAL: dict[str, Any] = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "1g",
+    # Here driver and executor are one process. Spark compares their heartbeats by the clock of the
+    # machine: one that is set ahead, or that sleeps, would make them lose each other for good.
+    "spark.storage.blockManagerHeartbeatTimeoutMs": "3650d",
 }
 #: Stream threads are tasks that stay. So many more tasks run beside them: those of other
 #: applications, of ``to_spark``, and of the user's own jobs.

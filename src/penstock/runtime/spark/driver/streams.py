@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from penstock.config import (
     APPLICATION_ID,
     BOOTSTRAP_SERVERS,
-    DEFAULT_API_TIMEOUT_MS,
+    DEAD_LETTER_TOPIC,
     NUM_STREAM_THREADS,
     SETTINGS,
     StreamsConfig,
@@ -50,7 +50,7 @@ from penstock.runtime.spark.driver.observing.metadata import (
     thread_metadata,
 )
 from penstock.runtime.spark.driver.observing.serving import start_server
-from penstock.runtime.spark.driver.observing.start_waits import StartWaits
+from penstock.runtime.spark.driver.observing.start_waits import StartWaits, start_deadline
 from penstock.runtime.spark.driver.session import end_jvm, spark_session, stop_session
 from penstock.runtime.spark.driver.stores.asking import Asking
 from penstock.runtime.spark.driver.stores.instance_stores import InstanceStores
@@ -144,7 +144,7 @@ class KafkaStreams(Asking):
                 fix="make a new KafkaStreams",
             )
         self._to(State.REBALANCING)
-        self._start_deadline = time.monotonic() + self._config[DEFAULT_API_TIMEOUT_MS] / 1000
+        self._start_deadline = start_deadline(self._config)
         log.info("starting %s\n%s", self._config[APPLICATION_ID], self._topology.describe())
         try:
             self._bring_up()
@@ -435,7 +435,8 @@ class KafkaStreams(Asking):
         """Start the broker of this process, and create the program's topics there."""
         servers = shared_broker().bootstrap_servers
         admin = Admin({"bootstrap.servers": servers})
-        make_topics(admin, self._topology.graph, self._config[NUM_STREAM_THREADS])
+        partitions, letters = self._config[NUM_STREAM_THREADS], self._config[DEAD_LETTER_TOPIC]
+        make_topics(admin, self._topology.graph, partitions, letters)
         return servers
 
     def _work(self) -> None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from penstock.config import (
     APPLICATION_ID,
+    DEAD_LETTER_TOPIC,
     REPLICATION_FACTOR,
     WINDOW_CHANGELOG_RETENTION_MS,
     StreamsConfig,
 )
-from penstock.errors import TopologyError
+from penstock.errors import ConfigError, TopologyError
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import Topic, TopicSpec
+from penstock.kafka.client_config import producer_settings
+from penstock.kafka.clients import new_producer
 from penstock.model.time.duration import MAX_LONG
 from penstock.runtime.spark.exchange.plan import Plan, to_spark_topic
 from penstock.runtime.spark.worker.writer import LARGEST_BUNDLE
@@ -23,6 +27,8 @@ from penstock.topology.nodes import Sink, Source
 from penstock.topology.nodes.topics.to_spark import ToSpark
 from penstock.topology.validate import nearest
 
+#: A broker that creates topics by itself needs about a second.
+_CREATED_S = 3.0
 _WINDOWED = (StoreKind.WINDOW, StoreKind.TIMESTAMPED_WINDOW, StoreKind.SESSION)
 
 
@@ -68,9 +74,13 @@ def source_partitions(graph: Graph, existing: Mapping[str, Topic]) -> dict[str, 
     return sizes
 
 
-def make_topics(admin: Admin, graph: Graph, partitions: int) -> None:
+def make_topics(
+    admin: Admin, graph: Graph, partitions: int, dead_letters: str | None = None
+) -> None:
     """Create the topics that the program uses, all of one size, so that they can be joined."""
     there = admin.topics()
+    if dead_letters is not None and dead_letters not in there:
+        admin.create_topics([TopicSpec(dead_letters, 1)])
     wanted = [name for name in external_topics(graph) if name not in there]
     sizes = [len(there[name].partitions) for name in external_topics(graph) if name in there]
     admin.create_topics(TopicSpec(name, max([partitions, *sizes])) for name in wanted)
@@ -108,6 +118,28 @@ def check_internal_topics(specs: Iterable[TopicSpec], existing: Mapping[str, Top
                 " the old size, or give the application another application.id, or reset it with"
                 " penstock reset",
             )
+
+
+def check_dead_letter_topic(config: StreamsConfig, existing: Mapping[str, Topic]) -> None:
+    """Refuse a dead letter topic that does not exist, before a bad record stops the application.
+
+    A producer asks for it first: there are brokers that create a topic then.
+    """
+    topic = config[DEAD_LETTER_TOPIC]
+    if topic is None or topic in existing:
+        return
+    producer, deadline = new_producer(producer_settings(config)), time.monotonic() + _CREATED_S
+    while time.monotonic() < deadline:
+        found = producer.list_topics(topic, timeout=10.0).topics.get(topic)
+        if found is not None and found.error is None:
+            return
+        time.sleep(0.2)
+    raise ConfigError(
+        "missing-dead-letter-topic",
+        f"the topic for dead letters, {topic!r}, does not exist{nearest(topic, existing)}",
+        fix=f"create it before the application starts: penstock topics create {topic};"
+        f" or change {DEAD_LETTER_TOPIC.name}",
+    )
 
 
 def repartition_config(config: StreamsConfig) -> dict[str, str]:

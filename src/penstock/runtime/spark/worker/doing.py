@@ -16,7 +16,10 @@ _LIBRARY = str(Path(__file__).parents[3])
 
 
 def doing(slot: Slot) -> list[Doing]:
-    """Return the tasks of a slot that are processing records now; other threads call this."""
+    """Return the tasks that are processing records now, or else the step that the slot is at.
+
+    Other threads call this.
+    """
     found = []
     for task, state in list(slot.tasks.items()):
         kernel = state.kernel
@@ -26,7 +29,7 @@ def doing(slot: Slot) -> list[Doing]:
         raw = kernel.current
         record = None if raw is None else (raw[0], raw[1], raw[2])
         found.append(Doing(task, record, _line(sys._current_frames().get(thread))))
-    return found
+    return found or [Doing(None, None, step=step) for step in (slot.step,) if step]
 
 
 def _line(frame: FrameType | None) -> str:

@@ -115,6 +115,8 @@ class Slot:
         self._answered: dict[tuple[int, int], tuple[int, list[Report]]] = {}
         #: Set while a batch runs again because Kafka has refused a record of it.
         self._watch: RefusalWatch | None = None
+        #: What this slot is doing besides processing records, in words; empty if nothing.
+        self.step = ""
         self._global = GlobalCopy(application, self._settings, number, self._clients, open_engine)
 
     # Getting ready
@@ -239,6 +241,8 @@ class Slot:
             except BaseException as error:
                 self._fail(error)
                 raise
+            finally:
+                self.step = ""
             same_batch = {
                 step: each for step, each in self._answered.items() if step[0] == request.batch
             }
@@ -256,6 +260,7 @@ class Slot:
 
     def _run(self, request: StageRequest) -> list[Report]:
         everything = self._work(request.stage, request.slots)
+        self.step = "gets its tasks ready"
         done = self._make_ready(request, everything)
         if request.stage == 0 and not request.has_leftover:
             for state in self._tasks.values():
@@ -264,6 +269,7 @@ class Slot:
         work = [(run, task) for run, task in left if self._tasks[task].is_ready]
         waiting = [each for each in left if each not in work]
         fault_point("prepared", request)
+        self.step = "reads records from Kafka"
         found = self._read(work, request)
         fault_point("read", request)
         writer = self._writer
@@ -273,6 +279,7 @@ class Slot:
         if work and request.stage == 0:
             self._global.letters.write(writer, request.global_ends)
         fault_point("processed", request)
+        self.step = "waits until Kafka has taken the results of a batch"
         self._commit(reports, request, writer)
         fault_point("committed", request)
         self._global.letters.forget(request.global_ends)

@@ -44,7 +44,11 @@ def renumbered(
 
 
 def topology_fingerprint(graph: Graph) -> str:
-    """Return a text that changes with nodes, stores or topics, but not with lines or functions."""
+    """Return a text that changes with nodes, stores or topics, but not with lines or functions.
+
+    It is made of the graph as the program has it: which topics match a pattern may change at any
+    time, also while a batch is under way.
+    """
     described = to_dict(graph)
     for part in described["subtopologies"]:
         for node in part["nodes"]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
+from penstock.config import APPLICATION_ID, DEFAULT_API_TIMEOUT_MS, STATE_DIR, StreamsConfig
 from penstock.errors import PenstockError
 
 log = logging.getLogger(__name__)
@@ -14,6 +17,18 @@ log = logging.getLogger(__name__)
 _PAUSE_S = 1.0
 #: If Kafka does not answer within this time at the start, the application says so.
 _QUIET_START_S = 4.0
+
+
+def start_deadline(config: StreamsConfig) -> float:
+    """Return until when a start waits for the first answer of Kafka.
+
+    An application that has state here has run before, so its settings are right. It waits without
+    limit, as it does while it runs: it may be restarted while the brokers are away.
+    """
+    folder = Path(config[STATE_DIR]).expanduser() / config[APPLICATION_ID]
+    if any(each.is_dir() for each in folder.glob("*")):
+        return math.inf
+    return time.monotonic() + config[DEFAULT_API_TIMEOUT_MS] / 1000
 
 
 class StartWaits:

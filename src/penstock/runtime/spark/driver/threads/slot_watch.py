@@ -132,8 +132,8 @@ def _is_same(before: list[Doing] | None, answer: list[Doing] | None) -> bool:
     """Tell whether a slot is still with the same records; the line inside a function may differ."""
     if before is None or answer is None:
         return before is answer
-    return [(each.task, each.record) for each in before] == [
-        (each.task, each.record) for each in answer
+    return [(each.task, each.record, each.step) for each in before] == [
+        (each.task, each.record, each.step) for each in answer
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +19,8 @@ from penstock.runtime.spark.exchange.stage_request import Application, Outcome, 
 #: After so many lost threads in a row, a slot gets a thread of its own.
 _LOSSES = 2
 _MOST_AT_ONCE = 64
+#: How long one record may keep Python to itself, as Kafka's ``max.poll.interval.ms``.
+_LONGEST_S = 300.0
 
 
 class Stages:
@@ -91,9 +94,10 @@ class Stages:
         if endpoint is None:
             return Outcome(slot=number, error=_without_thread(number))
         threads, server = self._placement.threads, endpoint.server
+        until = time.monotonic() + _LONGEST_S
         waiting = Waiting(
             load=lambda: self._packed, is_over=self._is_cancelled,
-            is_awake=lambda: threads.is_awake(server),
+            is_awake=lambda: time.monotonic() < until and threads.is_awake(server),
         )  # fmt: skip
         try:
             reports = self._connections.ask(endpoint, question, waiting)
