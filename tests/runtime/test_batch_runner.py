@@ -12,6 +12,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from penstock.runtime.spark.driver.placement import Placement
+from penstock.runtime.spark.worker.slot_task import SlotTask
 
 import penstock as ps
 from penstock.errors import StreamsError
@@ -20,10 +22,8 @@ from penstock.runtime.local.memory_kafka import MemoryKafka
 from penstock.runtime.local.staged import StagedApplication
 from penstock.runtime.spark.driver import batch_runner, slot_release
 from penstock.runtime.spark.driver.batch_runner import BatchRunner
-from penstock.runtime.spark.driver.placement import Placement
 from penstock.runtime.spark.exchange.batch_log import BatchPlan, Cut, LogState
 from penstock.runtime.spark.exchange.stage_request import Endpoint, Outcome, Report, Restore
-from penstock.runtime.spark.worker.slot_task import SlotTask
 from tests.unit.runtime.restore_calls import Heard
 
 PLAN = BatchPlan(0, {("in", 0): 0}, {("in", 0): 1}, 0, {})

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from penstock.runtime.spark.driver.placement import Placement
 
 from penstock.errors import StreamsError
 from penstock.model.task_id import TaskId
@@ -16,7 +17,6 @@ from penstock.processor.listeners import SuspendReason
 from penstock.runtime.local.memory_clients import MemoryClients
 from penstock.runtime.spark.driver import standbys as module
 from penstock.runtime.spark.driver.executors.copy_places import ExecutorId
-from penstock.runtime.spark.driver.placement import Placement
 from penstock.runtime.spark.driver.standbys import Standbys
 from penstock.runtime.spark.exchange.stage_request import Application, Endpoint
 from penstock.runtime.spark.replica.replica import CopyLag, Replica

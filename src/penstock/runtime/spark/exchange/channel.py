@@ -169,9 +169,11 @@ def _answer(connection: Connection, endpoint: Endpoint, waiting: Waiting) -> Any
 def _await(connection: Connection, endpoint: Endpoint, waiting: Waiting) -> None:
     """Wait until something arrives; raise if the thread is silent, or the wait is given up."""
     deadline = time.monotonic() + waiting.silence_s
-    while not connection.poll(min(_LOOK_S, max(deadline - time.monotonic(), 0.0))):
+    while True:
         if waiting.is_over is not None and waiting.is_over.is_set():
             raise _lost(endpoint, "its answer is not waited for any more")
+        if connection.poll(min(_LOOK_S, max(deadline - time.monotonic(), 0.0))):
+            return
         if time.monotonic() >= deadline:
             raise _lost(endpoint, f"it has not answered for {waiting.silence_s:.0f} s")
 
