@@ -24,14 +24,18 @@ _WORKER = """
 import logging, os, sys, cloudpickle
 task = cloudpickle.loads(bytes.fromhex(os.environ["TASK"]))
 before = sys.stdout, sys.stderr, list(logging.getLogger().handlers)
-print("begun", flush=True)
 assert task(iter([3])) == []
 assert (sys.stdout, sys.stderr, list(logging.getLogger().handlers)) == before
-print("ended", open("/proc/self/comm").read().strip(), flush=True)
+print("ended as", open("/proc/self/comm").read().strip(), flush=True)
 sys.stdin.read()
 """
-#: The shell stays, so that it is above the worker; it ends with its standard input.
-_SHELL = '"$PYTHON" -c "$WORKER"; echo "exit $?"'
+#: Stands for Spark's daemon, which is between the JVM and its Python workers.
+_DAEMON = """
+import os, subprocess, sys
+with subprocess.Popen([sys.executable, "-c", os.environ["WORKER"]]) as worker:
+    print("daemon", os.getpid(), flush=True)
+"""
+_SHELL = '"$PYTHON" -c "$PROGRAM"; echo "exit $?"'
 
 
 @dataclass
@@ -103,19 +107,21 @@ def stream_thread(
     executor: str | None = None,
     tags: Mapping[str, str] | None = None,
     environment: Mapping[str, str] | None = None,
+    has_daemon: bool = False,
 ) -> Iterator[Started]:
     """Have a Python worker of an executor run a stream thread.
 
     Args:
         executor: the only executor where the thread may stay.
+        has_daemon: whether another Python process is the worker's parent, as in Spark.
     """
     threads = Threads()
     task = ThreadTask(
         driver=threads.door.endpoint, secret=SECRET, job="job", executor=executor, tags=tags or {}
     )
     given = {
-        "PYTHON": sys.executable, "WORKER": _WORKER, "TASK": cloudpickle.dumps(task).hex(),
-        **(environment or {}),
+        "PYTHON": sys.executable, "PROGRAM": _DAEMON if has_daemon else _WORKER,
+        "WORKER": _WORKER, "TASK": cloudpickle.dumps(task).hex(), **(environment or {}),
     }  # fmt: skip
     shell = subprocess.Popen(
         ["java", "-c", _SHELL, "x", "--executor-id", EXECUTOR, "--hostname", "127.0.0.1"],
@@ -123,10 +129,8 @@ def stream_thread(
         env={**os.environ, **given},
     )  # fmt: skip
     with shell:
-        started = Started(threads, shell)
-        assert started.next_line() == "begun"
         try:
-            yield started
+            yield Started(threads, shell)
         finally:
             threads.close()
             shell.kill()

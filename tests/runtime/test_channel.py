@@ -217,6 +217,15 @@ def test_an_error_that_can_travel_stays_as_it_is() -> None:
     assert portable(error) is error
 
 
+@pytest.mark.parametrize("error", [SystemExit(1), KeyboardInterrupt()])
+def test_a_program_that_exits_in_a_thread_does_not_end_the_driver(error: BaseException) -> None:
+    """The driver raises the errors of threads, and its own thread would end without a word."""
+    found = portable(error)
+    assert isinstance(found, StreamsError)
+    assert found.code == "worker-failed"
+    assert type(error).__name__ in found.message
+
+
 def test_a_host_name_that_is_no_address_of_this_machine_does_not_matter() -> None:
     """Containers and clouds map addresses; then the server listens on all of its own."""
     with listen("203.0.113.7") as listening:

@@ -202,7 +202,12 @@ def receive(connection: Connection) -> Any:
 
 
 def portable(error: BaseException) -> BaseException:
-    """Return the error if it can be pickled, otherwise a Penstock error with the same text."""
+    """Return the error if it can be pickled, otherwise a Penstock error with the same text.
+
+    An error that would end the driver, such as that of ``sys.exit``, is told as a failure as well.
+    """
+    if not isinstance(error, Exception):
+        return StreamsError("worker-failed", f"the program has raised {error!r}")
     try:
         cloudpickle.loads(cloudpickle.dumps(error))
         return error
