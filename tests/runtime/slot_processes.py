@@ -1,65 +1,148 @@
-"""Slot servers in processes of their own, below a shell that goes by the name of Java."""
+"""Stream threads in processes of their own, below a shell that goes by the name of Java."""
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
+import cloudpickle
+
+from penstock.runtime.spark.driver.threads.door import Door, LiveThread
 from penstock.runtime.spark.exchange.stage_request import Endpoint
-from penstock.runtime.spark.worker.processes.process_tree import Process, began
+from penstock.runtime.spark.worker.thread_task import ThreadTask
 
 SECRET = b"s" * 32
-#: Libraries that start threads when they are imported would forbid a fork.
-_NO_THREADS = {"JE_ARROW_MALLOC_CONF": "background_thread:false", "OMP_NUM_THREADS": "1"}
+EXECUTOR = "7"
+#: Stands for Spark's Python worker: it runs the task, and then it is there for the next one.
 _WORKER = """
-import json, sys, threading
-from penstock.runtime.spark.worker.processes.spawn import start_server
-if sys.argv[1] == "threads":
-    threading.Thread(target=threading.Event().wait, daemon=True).start()
-print(json.dumps(start_server(bytes.fromhex(sys.argv[2]), 3)), flush=True)
+import logging, os, sys, cloudpickle
+task = cloudpickle.loads(bytes.fromhex(os.environ["TASK"]))
+before = sys.stdout, sys.stderr, list(logging.getLogger().handlers)
+assert task(iter([3])) == []
+assert (sys.stdout, sys.stderr, list(logging.getLogger().handlers)) == before
+print("ended as", open("/proc/self/comm").read().strip(), flush=True)
+sys.stdin.read()
 """
+#: Stands for Spark's daemon, which is between the JVM and its Python workers.
+_DAEMON = """
+import os, subprocess, sys
+with subprocess.Popen([sys.executable, "-c", os.environ["WORKER"]]) as worker:
+    print("daemon", os.getpid(), flush=True)
+"""
+_SHELL = '"$PYTHON" -c "$PROGRAM"; echo "exit $?"'
 
 
-class Started(NamedTuple):
-    """A server, its endpoint, and the process that stands for Spark's executor."""
+@dataclass
+class Threads:
+    """A driver's door, and the threads that have come in."""
 
-    process: Process
-    endpoint: Endpoint
-    executor: Process
+    door: Door = field(init=False)
+    came: list[LiveThread] = field(default_factory=list)
+    gone: list[LiveThread] = field(default_factory=list)
+    changed: threading.Condition = field(default_factory=threading.Condition)
+
+    def __post_init__(self) -> None:
+        self.door = Door("127.0.0.1", SECRET, self)
+
+    def arrived(self, thread: LiveThread) -> None:
+        with self.changed:
+            self.came.append(thread)
+            self.changed.notify_all()
+
+    def left(self, thread: LiveThread) -> None:
+        with self.changed:
+            self.gone.append(thread)
+            self.changed.notify_all()
+
+    def first(self, within_s: float = 60.0) -> LiveThread:
+        with self.changed:
+            assert self.changed.wait_for(lambda: self.came, within_s), "no thread has come"
+            return self.came[0]
+
+    def is_left(self, within_s: float = 60.0) -> bool:
+        with self.changed:
+            return self.changed.wait_for(lambda: bool(self.gone), within_s)
+
+    def close(self) -> None:
+        self.door.close()
+        for thread in self.came:
+            thread.hang_up()
+
+
+@dataclass(frozen=True)
+class Started:
+    """A stream thread in a process, as its driver sees it."""
+
+    threads: Threads
+    shell: subprocess.Popen[str]
+
+    @property
+    def thread(self) -> LiveThread:
+        return self.threads.first()
+
+    @property
+    def endpoint(self) -> Endpoint:
+        return self.thread.endpoint
+
+    @property
+    def pid(self) -> int:
+        """The process of the thread; its name has it."""
+        return int(self.endpoint.server.split("-")[-2])
+
+    def next_line(self) -> str:
+        """Return what the worker, or the shell above it, says next."""
+        assert self.shell.stdout is not None
+        return self.shell.stdout.readline().rstrip("\n")
 
 
 @contextmanager
-def executor(kind: str = "plain") -> Iterator[Started]:
-    """Have a Python worker of an executor start a server, and end the worker.
+def stream_thread(
+    *,
+    executor: str | None = None,
+    tags: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] | None = None,
+    has_daemon: bool = False,
+) -> Iterator[Started]:
+    """Have a Python worker of an executor run a stream thread.
 
     Args:
-        kind: "threads" for a worker that has a second thread, and so cannot be copied.
+        executor: the only executor where the thread may stay.
+        has_daemon: whether another Python process is the worker's parent, as in Spark.
     """
-    script = '"$PYTHON" -c "$WORKER" "$KIND" "$SECRET"; read end'
-    given = {"PYTHON": sys.executable, "WORKER": _WORKER, "KIND": kind, "SECRET": SECRET.hex()}
-    with subprocess.Popen(
-        ["java", "-c", script, "x", "--executor-id", "7", "--hostname", "127.0.0.1"],
-        executable="/bin/sh", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        env={**os.environ, **_NO_THREADS, **given},
-    ) as shell:  # fmt: skip
-        assert shell.stdout is not None
-        line = shell.stdout.readline()
-        assert line, "the worker has failed"
-        process, endpoint = json.loads(line)
-        started = Started(
-            Process(*process), Endpoint(*endpoint), Process(shell.pid, began(shell.pid))
-        )
+    threads = Threads()
+    task = ThreadTask(
+        driver=threads.door.endpoint, secret=SECRET, job="job", executor=executor, tags=tags or {}
+    )
+    given = {
+        "PYTHON": sys.executable, "PROGRAM": _DAEMON if has_daemon else _WORKER,
+        "WORKER": _WORKER, "TASK": cloudpickle.dumps(task).hex(), **(environment or {}),
+    }  # fmt: skip
+    shell = subprocess.Popen(
+        ["java", "-c", _SHELL, "x", "--executor-id", EXECUTOR, "--hostname", "127.0.0.1"],
+        executable="/bin/sh", stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        env={**os.environ, **given},
+    )  # fmt: skip
+    with shell:
         try:
-            yield started
+            yield Started(threads, shell)
         finally:
-            started.process.kill()
+            threads.close()
             shell.kill()
+
+
+def is_running(pid: int) -> bool:
+    """Tell whether a process runs; one that has ended but was not waited for does not."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
 
 
 def happens(claim: Callable[[], bool], within_s: float) -> bool:

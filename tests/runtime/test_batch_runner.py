@@ -20,10 +20,18 @@ from penstock.runtime.local.memory_kafka import MemoryKafka
 from penstock.runtime.local.staged import StagedApplication
 from penstock.runtime.spark.driver import batch_runner, slot_release
 from penstock.runtime.spark.driver.batch_runner import BatchRunner
-from penstock.runtime.spark.driver.placement import Placement
+from penstock.runtime.spark.driver.threads.placement import Placement
 from penstock.runtime.spark.exchange.batch_log import BatchPlan, Cut, LogState
-from penstock.runtime.spark.exchange.stage_request import Endpoint, Outcome, Report, Restore
-from penstock.runtime.spark.worker.slot_task import SlotTask
+from penstock.runtime.spark.exchange.channel import ThreadLostError
+from penstock.runtime.spark.exchange.questions import CloseSlot, SlotId
+from penstock.runtime.spark.exchange.stage_request import (
+    Endpoint,
+    Outcome,
+    Release,
+    Report,
+    Restore,
+    StageRequest,
+)
 from tests.unit.runtime.restore_calls import Heard
 
 PLAN = BatchPlan(0, {("in", 0): 0}, {("in", 0): 1}, 0, {})
@@ -35,6 +43,7 @@ class Planner:
     is_behind = True
     has_wall_clock = False
     has_leftover = False
+    wants_batch = False
 
     def __init__(self) -> None:
         self.is_asked = threading.Event()
@@ -84,30 +93,51 @@ class Log:
         return LogState(generation=1, run_id="staged", plan=self.state.plan)
 
 
-class Spark:
-    """Runs the tasks of a job here, in place of their slots: a function says what they answer."""
+#: What a slot answers to a request.
+Answer = Callable[[StageRequest], Outcome]
 
-    def __init__(self, answer: Callable[[SlotTask], Outcome]) -> None:
-        self._answer = answer
-        self.sparkContext = self
-        self.cancelled: list[str] = []
 
-    def broadcast(self, value: bytes) -> Any:
-        return SimpleNamespace(value=value)
+class Threads:
+    """The stream threads of a session on one machine, as the placement sees them."""
+
+    secret = b"secret"
+
+    def __init__(self) -> None:
+        self.context = self.sparkContext = self
+        self._jsc: Any = None
+        self.give_up: Callable[[str], object] = self._none
+        self.gone: set[str] = set()
+        self.vacated: list[int] = []
 
     def getConf(self) -> dict[str, str]:  # noqa: N802 - Spark's name
         return {"spark.master": "local[1]"}
 
-    def setJobGroup(self, group: str, title: str) -> None: ...  # noqa: N802 - Spark's name
+    @staticmethod
+    def _none(server: str) -> None: ...
 
-    def cancelJobGroup(self, group: str) -> None:  # noqa: N802
-        self.cancelled.append(group)
+    def is_living(self, endpoint: Endpoint) -> bool:
+        return endpoint.server not in self.gone
 
-    def parallelize(self, numbers: range, slices: int) -> Any:
-        return SimpleNamespace(mapPartitions=self._job)
+    def vacate(self, seats: Any) -> None:
+        self.vacated += [seat.number for seat in seats]
 
-    def _job(self, task: SlotTask) -> Any:
-        return SimpleNamespace(collect=lambda: [self._answer(task)])
+
+class Stages:
+    """Stands for the stages of an application: a function says what its one slot answers."""
+
+    pickled = b"application"
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self.is_cancelled = False
+
+    def run(self, request: StageRequest) -> list[Outcome]:
+        return [self._answer(request)]
+
+    def cancel(self) -> None:
+        self.is_cancelled = True
+
+    def close(self) -> None: ...
 
 
 @pytest.fixture
@@ -127,16 +157,20 @@ class Driver:
     """A batch runner in a thread of its own, over fakes of all that it needs."""
 
     def __init__(
-        self, staged: StagedApplication, answer: Callable[[SlotTask], Outcome], **config: Any
+        self, staged: StagedApplication, answer: Answer, *, slots: Mapping[int, str] | None = None
     ) -> None:
-        self.planner, self.log, self.spark = Planner(), Log(), Spark(answer)
+        self.planner, self.log, self.threads = Planner(), Log(), Threads()
+        self.stages = Stages(answer)
         self.fenced = 0
         self.error: BaseException | None = None
         member = SimpleNamespace(check=lambda: None, metadata=lambda: b"", commit=lambda at: None)
-        given = cast("Any", (self.spark, staged.application, self.log, None, member))
-        placement = Placement(cast("Any", self.spark.sparkContext))
+        given = cast("Any", (self.threads, staged.application, self.log, None, member))
+        placement = Placement(cast("Any", self.threads), "app")
+        for number, server in (slots or {}).items():
+            placement.endpoints[number] = Endpoint(server, "host", 1, "1")
         rest = cast("Any", (1, self.planner, staged._internal, placement, self._fence))
-        self.runner = BatchRunner(*given, *rest, lambda: None, b"secret")
+        self.runner = BatchRunner(*given, *rest, lambda: None)
+        self.runner._stages = cast("Any", self.stages)
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -154,8 +188,8 @@ class Driver:
         assert not self._thread.is_alive()
 
 
-def done(task: SlotTask) -> Outcome:
-    (work,) = task.request.ranges.items()
+def done(request: StageRequest) -> Outcome:
+    (work,) = request.ranges.items()
     report = Report(task=cast("Any", (0, 0)), stage=0, slot=0, positions={work[0]: work[1][1]})
     return Outcome(slot=0, reports=(report,))
 
@@ -177,10 +211,10 @@ def test_a_batch_that_is_under_way_is_waited_for(staged: StagedApplication) -> N
     """Its commit would otherwise be left to the next driver."""
     is_running, may_end = threading.Event(), threading.Event()
 
-    def slow(task: SlotTask) -> Outcome:
+    def slow(request: StageRequest) -> Outcome:
         is_running.set()
         assert may_end.wait(60)
-        return done(task)
+        return done(request)
 
     driver = Driver(staged, slow)
     driver.planner.may_go_on.set()
@@ -189,17 +223,17 @@ def test_a_batch_that_is_under_way_is_waited_for(staged: StagedApplication) -> N
     assert driver.runner.stop(10)
     driver.join()
     assert driver.planner.reached == {("in", 0): 1}
-    assert driver.spark.cancelled == []
+    assert not driver.stages.is_cancelled
 
 
 def test_a_batch_that_takes_too_long_is_cancelled(staged: StagedApplication) -> None:
-    """Spark ends its job; the next driver finishes the batch."""
+    """Nothing is waited for any more; the next driver finishes the batch."""
     is_running, may_end = threading.Event(), threading.Event()
 
-    def stuck(task: SlotTask) -> Outcome:
+    def stuck(request: StageRequest) -> Outcome:
         is_running.set()
         assert may_end.wait(60)
-        return Outcome(slot=0, error=StreamsError("spark-job", "cancelled"))
+        return Outcome(slot=0, error=StreamsError("worker-lost", "not waited for"))
 
     driver = Driver(staged, stuck)
     driver.planner.may_go_on.set()
@@ -207,19 +241,19 @@ def test_a_batch_that_takes_too_long_is_cancelled(staged: StagedApplication) -> 
     assert not driver.runner.stop(0.1)
     may_end.set()
     driver.join()
-    assert driver.spark.cancelled == ["penstock-app-1-staged"]
+    assert driver.stages.is_cancelled
 
 
 def test_a_failure_that_passes_runs_the_same_batch_again(staged: StagedApplication) -> None:
     """Open transactions of the slots are ended first, and the log is read again."""
     asked: list[tuple[int, bool]] = []
 
-    def failing_twice(task: SlotTask) -> Outcome:
-        asked.append((task.request.batch, task.request.is_rerun))
+    def failing_twice(request: StageRequest) -> Outcome:
+        asked.append((request.batch, request.is_rerun))
         if len(asked) < 3:
             return Outcome(slot=0, error=StreamsError("worker-lost", "it is gone"))
         driver.runner.stop(0)
-        return done(task)
+        return done(request)
 
     driver = Driver(staged, failing_twice)
     driver.planner.may_go_on.set()
@@ -261,13 +295,13 @@ def test_only_failures_that_last_are_given_up(
     """A batch that took long before it failed, or that waited for Kafka, is not at its limit."""
     codes = [first, "client-renewed"]
 
-    def failing(task: SlotTask) -> Outcome:
+    def failing(request: StageRequest) -> Outcome:
         if first == "broker-away" or len(codes) == 2:
             clock.now_s += LONG_S
         if codes:
             return Outcome(slot=0, error=StreamsError(codes.pop(0), "it is away"))
         driver.runner.stop(0)
-        return done(task)
+        return done(request)
 
     driver = Driver(staged, failing)
     driver.planner.may_go_on.set()
@@ -280,7 +314,7 @@ def test_a_failure_that_lasts_is_for_the_handler(staged: StagedApplication, cloc
     """Otherwise an application that cannot go on would look healthy for ever."""
     lost = StreamsError("worker-lost", "it is gone")
 
-    def failing(task: SlotTask) -> Outcome:
+    def failing(request: StageRequest) -> Outcome:
         clock.now_s += LONG_S / 3
         return Outcome(slot=0, error=lost)
 
@@ -294,7 +328,7 @@ def test_a_failure_that_lasts_is_for_the_handler(staged: StagedApplication, cloc
 def test_a_failure_of_the_users_program_ends_the_batches(staged: StagedApplication) -> None:
     """Running it again would only fail again; the handler decides."""
     wrong = StreamsError("processing", "node 'map' failed")
-    driver = Driver(staged, lambda task: Outcome(slot=0, error=wrong))
+    driver = Driver(staged, lambda request: Outcome(slot=0, error=wrong))
     driver.planner.may_go_on.set()
     driver.join()
     assert driver.error is wrong
@@ -305,9 +339,9 @@ def test_a_failure_of_the_users_program_ends_the_batches(staged: StagedApplicati
 def test_faults_of_the_column_path_are_counted_for_the_metrics(staged: StagedApplication) -> None:
     """What slots report about them adds up over tasks and batches."""
 
-    def faulty(task: SlotTask) -> Outcome:
+    def faulty(request: StageRequest) -> Outcome:
         driver.runner.stop(0)
-        (report,) = done(task).reports
+        (report,) = done(request).reports
         reports = [replace(report, slot=slot, column_errors={"IndexError": 1}) for slot in (0, 1)]
         return Outcome(slot=0, reports=tuple(reports))
 
@@ -317,10 +351,10 @@ def test_faults_of_the_column_path_are_counted_for_the_metrics(staged: StagedApp
     assert dict(driver.runner.progress.column_errors) == {"IndexError": 2}
 
 
-def test_servers_are_asked_during_a_long_commit_interval(
+def test_threads_are_asked_during_a_long_commit_interval(
     staged: StagedApplication, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Otherwise all of them end, and every batch begins with a restore."""
+    """Otherwise a paused thread, or a stopped session, would be noticed only with input."""
     monkeypatch.setattr(batch_runner, "_LOOK_S", 0.01)
     driver = Driver(staged, done)
     looks: list[None] = []
@@ -372,10 +406,10 @@ def test_threads_that_are_added_during_a_batch_wait_for_the_next(
         if name == "planned":
             driver.runner.slots = 3
 
-    def answer(task: SlotTask) -> Outcome:
-        asked.append(task.request.slots)
+    def answer(request: StageRequest) -> Outcome:
+        asked.append(request.slots)
         driver.runner.stop(0)
-        return done(task)
+        return done(request)
 
     monkeypatch.setattr(batch_runner, "fault_point", more_threads)
     driver = Driver(staged, answer)
@@ -392,38 +426,37 @@ def test_a_slot_that_hangs_does_not_keep_the_driver_from_closing(
     asked: list[str] = []
     may_end = threading.Event()
 
-    def hanging(endpoint: Endpoint, secret: bytes, question: tuple[Any, ...]) -> None:
+    def hanging(endpoint: Endpoint, secret: bytes, question: CloseSlot) -> None:
+        assert question.release == Release()
         asked.append(endpoint.server)
         assert may_end.wait(60)
 
     monkeypatch.setattr(slot_release, "ask", hanging)
     monkeypatch.setattr(slot_release, "_PATIENCE_S", 0.1)
-    runner = Driver(staged, done).runner
-    runner.placement.note(
-        Outcome(slot=number, endpoint=Endpoint(f"server-{number}", "host", 1, "1"))
-        for number in range(3)
-    )
+    driver = Driver(staged, done, slots={0: "thread-0", 1: "thread-1", 2: "thread-2"})
+    runner = driver.runner
     assert runner.stop(10)
     runner.close(is_clean=False, keeps_slots=False)
-    assert sorted(asked) == ["server-0", "server-1", "server-2"]
+    assert sorted(asked) == ["thread-0", "thread-1", "thread-2"]
     assert runner.placement.endpoints == {}
+    assert driver.threads.vacated == [0, 1, 2]
     may_end.set()
 
 
 def test_slots_are_released_although_the_batch_log_cannot_be_written(
     staged: StagedApplication, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Otherwise they keep their folders for two minutes, in a session that goes on."""
+    """Otherwise they keep their folders open, in threads that other applications share."""
     asked: list[Any] = []
-    monkeypatch.setattr(slot_release, "ask", lambda endpoint, *more: asked.append(endpoint))
-    driver = Driver(staged, done)
+    monkeypatch.setattr(slot_release, "ask", lambda *given: asked.append(given))
+    driver = Driver(staged, done, slots={0: "thread"})
     driver.log.state.plan, driver.log.state.complete = PLAN, PLAN.batch
-    place = Endpoint("server", "host", 1, "1")
-    driver.runner.placement.note([Outcome(slot=0, endpoint=place)])
     assert driver.runner.stop(10)
     driver.runner.close(is_clean=True, keeps_slots=False)
     assert driver.log.finished == [PLAN.batch]
-    assert asked == [place]
+    (given,) = asked
+    question = CloseSlot(SlotId(staged.application.key, 0), Release())
+    assert given == (Endpoint("thread", "host", 1, "1"), b"secret", question)
 
 
 def test_the_restore_listener_hears_of_every_store_that_was_read_back(
@@ -432,9 +465,9 @@ def test_the_restore_listener_hears_of_every_store_that_was_read_back(
     """In the order of Kafka Streams: where it starts and ends, how far it is, how much it was."""
     restore = Restore("counts", "app-counts-changelog", 0, start=3, end=9, position=9, records=5)
 
-    def restored(task: SlotTask) -> Outcome:
+    def restored(request: StageRequest) -> Outcome:
         driver.runner.stop(0)
-        (report,) = done(task).reports
+        (report,) = done(request).reports
         return Outcome(slot=0, reports=(replace(report, restores=(restore,)),))
 
     driver = Driver(staged, restored)
@@ -448,3 +481,43 @@ def test_the_restore_listener_hears_of_every_store_that_was_read_back(
         ("end", part, "counts", 5),
     ]
     assert driver.runner.progress.restored == 5
+
+
+def test_a_thread_that_is_lost_lets_the_next_batch_begin_at_once(
+    staged: StagedApplication,
+) -> None:
+    """Its slot restores its state elsewhere, also if there is no input for it."""
+    driver = Driver(staged, done, slots={0: "here", 1: "gone"})
+    driver.threads.gone = {"gone"}
+    driver.runner._notice_lost()
+    assert driver.planner.wants_batch
+    assert driver.runner._is_first
+    assert set(driver.runner.placement.endpoints) == {0}
+    assert driver.threads.vacated == [1]
+    assert driver.runner.stop(10)
+
+
+def test_a_paused_thread_is_given_up_while_there_is_no_input(
+    staged: StagedApplication, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only silence tells that a process is paused: its connections stay open."""
+    driver = Driver(staged, done, slots={0: "here", 1: "paused", 2: "paused"})
+    asked: list[str] = []
+
+    def ping(endpoint: Endpoint, secret: bytes, *more: Any) -> None:
+        asked.append(endpoint.server)
+        if endpoint.server == "paused":
+            raise ThreadLostError("worker-lost", "silent")
+
+    scala = SimpleNamespace(isStopped=lambda: False)
+    driver.threads._jsc = SimpleNamespace(sc=lambda: scala)
+    driver.threads.give_up = driver.threads.gone.add
+    monkeypatch.setattr(batch_runner, "ask", ping)
+    driver.runner._look_around()
+    assert sorted(asked) == ["here", "paused"]
+    assert set(driver.runner.placement.endpoints) == {0}
+    scala.isStopped = lambda: True
+    with pytest.raises(StreamsError) as raised:
+        driver.runner._look_around()
+    assert raised.value.code == "spark-lost"
+    assert driver.runner.stop(10)

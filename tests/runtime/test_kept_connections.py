@@ -15,20 +15,20 @@ import pytest
 
 from penstock.errors import StoreError
 from penstock.runtime.spark.exchange.channel import (
-    ERROR,
-    OK,
-    ServerLostError,
+    ThreadLostError,
+    Waiting,
     accepted,
     listen,
     receive,
     send,
 )
 from penstock.runtime.spark.exchange.kept_connections import KeptConnections
+from penstock.runtime.spark.exchange.questions import Answered, Failed
 from penstock.runtime.spark.exchange.stage_request import Endpoint
 
 SECRET = b"s" * 32
 
-Reply = Callable[[Any], tuple[str, Any]]
+Reply = Callable[[Any], Answered | Failed]
 
 
 class Server:
@@ -84,7 +84,7 @@ def asked(reply: Reply) -> Iterator[tuple[Server, Callable[[Any], Any], KeptConn
     server, kept = Server(reply), KeptConnections(SECRET)
 
     def ask(question: Any) -> Any:
-        return kept.ask(server.endpoint, question, silence_s=5.0)
+        return kept.ask(server.endpoint, question, Waiting(silence_s=5.0))
 
     try:
         yield server, ask, kept
@@ -93,8 +93,8 @@ def asked(reply: Reply) -> Iterator[tuple[Server, Callable[[Any], Any], KeptConn
         server.close()
 
 
-def same(question: Any) -> tuple[str, Any]:
-    return OK, question
+def same(question: Any) -> Answered | Failed:
+    return Answered(question)
 
 
 def test_questions_one_after_the_other_use_one_connection() -> None:
@@ -107,9 +107,9 @@ def test_questions_one_after_the_other_use_one_connection() -> None:
 def test_questions_at_the_same_time_get_their_own_answers() -> None:
     """No connection carries two questions at once."""
 
-    def slow(question: Any) -> tuple[str, Any]:
+    def slow(question: Any) -> Answered | Failed:
         time.sleep(0.002)
-        return OK, question
+        return Answered(question)
 
     with asked(slow) as (server, ask, _), ThreadPoolExecutor(8) as threads:
         wanted = [("get", n) for n in range(200)]
@@ -129,10 +129,10 @@ def test_a_closed_connection_is_replaced() -> None:
 def test_an_error_is_raised_and_the_next_question_is_answered() -> None:
     """What one question meets does not reach another."""
 
-    def reply(question: Any) -> tuple[str, Any]:
+    def reply(question: Any) -> Answered | Failed:
         if question == "bad":
-            return ERROR, StoreError("store-damaged", "it is damaged")
-        return OK, question
+            return Failed(StoreError("store-damaged", "it is damaged"))
+        return Answered(question)
 
     with asked(reply) as (_, ask, _kept):
         with pytest.raises(StoreError, match="it is damaged"):
@@ -143,42 +143,42 @@ def test_an_error_is_raised_and_the_next_question_is_answered() -> None:
 def test_a_late_answer_never_belongs_to_the_next_question() -> None:
     """After a question without an answer in time, its connection is not used again."""
 
-    def reply(question: Any) -> tuple[str, Any]:
+    def reply(question: Any) -> Answered | Failed:
         if question == ("slow",):
             time.sleep(0.6)
-        return OK, question
+        return Answered(question)
 
     with asked(reply) as (server, ask, kept):
-        with pytest.raises(ServerLostError):
-            kept.ask(server.endpoint, ("slow",), silence_s=0.2)
+        with pytest.raises(ThreadLostError):
+            kept.ask(server.endpoint, ("slow",), Waiting(silence_s=0.2))
         assert ask("quick") == "quick"
 
 
-def test_a_silent_server_is_not_waited_for_twice() -> None:
+def test_a_silent_thread_is_not_waited_for_twice() -> None:
     """A paused process keeps its connections open, and a new one would hang as well."""
     over = threading.Event()
     asked_for: list[Any] = []
 
-    def reply(question: Any) -> tuple[str, Any]:
+    def reply(question: Any) -> Answered | Failed:
         asked_for.append(question)
         if question == ("slow",):
             over.wait(10)
-        return OK, question
+        return Answered(question)
 
     with asked(reply) as (server, ask, kept):
         ask(("once",))
-        with pytest.raises(ServerLostError, match="has not answered"):
-            kept.ask(server.endpoint, ("slow",), silence_s=0.3)
+        with pytest.raises(ThreadLostError, match="has not answered"):
+            kept.ask(server.endpoint, ("slow",), Waiting(silence_s=0.3))
         over.set()
         assert asked_for == [("once",), ("slow",)]
 
 
-def test_a_server_that_is_gone_is_lost() -> None:
+def test_a_thread_that_is_gone_is_lost() -> None:
     """The kept connection and a new one both fail."""
     with asked(same) as (server, ask, _):
         ask("once")
         server.close()
-        with pytest.raises(ServerLostError):
+        with pytest.raises(ThreadLostError):
             ask("again")
 
 
@@ -188,3 +188,23 @@ def test_nothing_is_kept_after_the_end() -> None:
         kept.close()
         assert ask("late") == "late"
         assert server.has_ended.wait(30)
+
+
+def test_a_question_that_was_given_up_is_not_sent_again() -> None:
+    """A cancelled stage must not begin once more over a new connection."""
+    over, is_over = threading.Event(), threading.Event()
+    asked_for: list[Any] = []
+
+    def reply(question: Any) -> Answered | Failed:
+        asked_for.append(question)
+        if question == ("slow",):
+            is_over.set()
+            over.wait(10)
+        return Answered(question)
+
+    with asked(reply) as (server, ask, kept):
+        ask(("once",))
+        with pytest.raises(ThreadLostError, match="not waited for any more"):
+            kept.ask(server.endpoint, ("slow",), Waiting(is_over=is_over))
+        over.set()
+        assert asked_for == [("once",), ("slow",)]

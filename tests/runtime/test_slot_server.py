@@ -14,11 +14,11 @@ from typing import Any, cast
 import cloudpickle
 import pytest
 from confluent_kafka import KafkaException
+from penstock.runtime.spark.exchange.ticket import Answer, Stand, Ticket
 
 from penstock.errors import StreamsError
 from penstock.runtime.spark.exchange.channel import ServerLostError, ask
 from penstock.runtime.spark.exchange.stage_request import Release, StageRequest
-from penstock.runtime.spark.exchange.ticket import Answer, Stand, Ticket
 from penstock.runtime.spark.worker.queries import is_quick
 from penstock.runtime.spark.worker.slot_server import Patience, let_rest
 from penstock.serving.question import KeyQuestion, RangeQuestion

@@ -1,4 +1,4 @@
-"""Standbys on executors: ``standby``, ``standbys``, ``standby_task``, ``handover``."""
+"""Standbys on executors: ``standby``, ``standbys``."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from penstock.model.task_id import TaskId
 from penstock.processor.listeners import SuspendReason
 from penstock.runtime.local.memory_clients import MemoryClients
 from penstock.runtime.spark.driver import standbys as module
-from penstock.runtime.spark.driver.executors.copy_places import ExecutorId
-from penstock.runtime.spark.driver.placement import Placement
+from penstock.runtime.spark.driver.executors.spark_executors import ExecutorId
 from penstock.runtime.spark.driver.standbys import Standbys
+from penstock.runtime.spark.driver.threads.placement import Placement
+from penstock.runtime.spark.exchange.channel import Waiting
+from penstock.runtime.spark.exchange.questions import AskStandby, StandBy, StandDown
 from penstock.runtime.spark.exchange.stage_request import Application, Endpoint
 from penstock.runtime.spark.replica.replica import CopyLag, Replica
 from penstock.runtime.spark.standby.standby import adopt, standby_folder, tasks_of
@@ -123,29 +125,66 @@ def test_a_host_without_copies_has_nothing_to_take_over(hosts: Hosts) -> None:
 
 
 class Servers:
-    """Stands for Spark and for the servers of standbys."""
+    """Stands for Spark, for its stream threads, one on each executor, and for what they answer."""
+
+    context = None
+    secret = b"secret"
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.there = [A, B, C]
         self.lags: dict[tuple[int, str], int | None] = {}
         self.ended: list[tuple[int, str]] = []
         self.lost: set[str] = set()
+        #: Executors without a thread, and those where one was asked for.
+        self.bare: set[ExecutorId] = set()
+        self.added: list[ExecutorId] = []
+        #: By executor: its tags, as its thread says them; None: it has said nothing yet.
+        self.zones: dict[str, str | None] = {}
+        self.seats: dict[Any, Endpoint] = {}
         monkeypatch.setattr(module, "ask", self._ask)
         monkeypatch.setattr(module, "_LOOK_S", 3600.0)
 
-    def start(self, slot: int, slots: int, executor: ExecutorId) -> None:
-        self.lags[slot, executor.name] = None
+    # What the driver knows of its threads
 
-    def _ask(self, endpoint: Endpoint, secret: bytes, question: Any, *more: Any) -> Any:
-        kind, _, slot = question
+    def on(self, executor: ExecutorId) -> Endpoint | None:
+        if executor in self.bare:
+            return None
+        return Endpoint(f"thread-{executor.name}", executor.host, 1, executor.name)
+
+    def add(self, executor: ExecutorId) -> None:
+        self.added.append(executor)
+
+    def tags(self) -> dict[str, dict[str, str]]:
+        found = ((each.name, self.zones.get(each.name, "")) for each in self.there)
+        return {name: {"zone": zone} if zone else {} for name, zone in found if zone is not None}
+
+    def seat(self, seat: Any, endpoint: Endpoint) -> None:
+        self.seats[seat] = endpoint
+
+    def vacate(self, seats: Any) -> None:
+        for seat in seats:
+            del self.seats[seat]
+
+    # What the threads answer
+
+    def _ask(
+        self, endpoint: Endpoint, secret: bytes, question: Any, waiting: Waiting
+    ) -> tuple[bool, list[CopyLag]] | None:
+        slot = question.standby.number
         if endpoint.executor in self.lost:
             raise StreamsError("worker-lost", "gone")
-        if kind == "stand-down":
-            self.ended.append((slot, endpoint.executor))
-            return None
-        lag = self.lags[slot, endpoint.executor]
-        copy = CopyLag("counts", TaskId(0, slot), "changelog", 100 - (lag or 0), 100)
-        return lag is not None, [copy]
+        match question:
+            case StandBy():
+                assert waiting.load is not None
+                assert waiting.load() == b"application"
+                self.lags[slot, endpoint.executor] = None
+            case StandDown():
+                self.ended.append((slot, endpoint.executor))
+            case AskStandby():
+                lag = self.lags[slot, endpoint.executor]
+                copy = CopyLag("counts", TaskId(0, slot), "changelog", 100 - (lag or 0), 100)
+                return lag is not None, [copy]
+        return None
 
 
 class Listener:
@@ -162,17 +201,6 @@ class Listener:
         self.told.append(("suspended", *given))
 
 
-class Kept(Standbys):
-    """Standbys whose servers are started by the test."""
-
-    servers: Servers
-
-    def _start(self, slot: int, slots: int, executor: ExecutorId) -> None:
-        self.servers.start(slot, slots, executor)
-        endpoint = Endpoint(f"s-{slot}-{executor.name}", executor.host, 1, executor.name)
-        self._copies[slot, executor] = module._Copies(endpoint)
-
-
 @pytest.fixture
 def servers(monkeypatch: pytest.MonkeyPatch) -> Servers:
     return Servers(monkeypatch)
@@ -180,16 +208,14 @@ def servers(monkeypatch: pytest.MonkeyPatch) -> Servers:
 
 def _standbys(
     servers: Servers, owners: dict[int, ExecutorId], wanted: int = 1, **given: Any
-) -> Kept:
-    placement = Placement(cast(Any, None))
+) -> Standbys:
+    placement = Placement(cast(Any, servers), "app")
     for slot, executor in owners.items():
         placement.endpoints[slot] = Endpoint(f"o-{slot}", executor.host, 1, executor.name)
-    made = Kept(
-        cast(Any, None), cast(Any, _Named()), None, b"", placement, wanted,
-        lambda: len(owners), lambda context: list(servers.there), **given,
+    return Standbys(
+        cast(Any, _Named()), b"application", placement, wanted, lambda: len(owners),
+        lambda context: list(servers.there), **given,
     )  # fmt: skip
-    made.servers = servers
-    return made
 
 
 class _Named:
@@ -297,28 +323,79 @@ def test_a_slot_that_is_to_move_is_warmed_up_where_there_is_least_to_do(servers:
     standbys.close()
 
 
+# Threads
+
+
+def test_an_executor_without_a_thread_gets_one_that_keeps_copies(servers: Servers) -> None:
+    """Slots may all be elsewhere; until it is there, nothing is started on that executor."""
+    servers.there, servers.bare = [A, B], {B}
+    standbys = _standbys(servers, {0: A})
+    standbys._look()
+    assert set(servers.added) == {B}
+    assert standbys._copies == {}
+    servers.bare = set()
+    standbys._look()
+    assert list(standbys._copies) == [(0, B)]
+    standbys.close()
+
+
+def test_without_copies_no_thread_is_started_for_them(servers: Servers) -> None:
+    """Copies that warm up for a move come to executors that have threads already."""
+    servers.bare = {B, C}
+    standbys = _standbys(servers, {0: A}, wanted=0)
+    standbys._look()
+    assert servers.added == []
+    standbys.close()
+
+
+def test_a_thread_that_keeps_copies_is_not_idle(servers: Servers) -> None:
+    """It would be ended when the application wants fewer threads."""
+    standbys = _standbys(servers, {0: A})
+    standbys._look()
+    (seat,) = servers.seats
+    assert (seat.application_id, seat.number, seat.copy_at) == ("app", 0, "thread-b")
+    standbys.close()
+    assert servers.seats == {}
+
+
+def test_a_copy_ends_before_its_slot_starts_beside_it(servers: Servers) -> None:
+    """Folders belong to hosts, so another thread of the host takes the copy over."""
+    standbys = _standbys(servers, {0: A, 1: A})
+    standbys._look()
+    [(_, executor)] = [each for each in standbys._copies if each[0] == 0]
+    placement = standbys._placement
+    assert placement.make_way is not None
+    beside = Endpoint("thread-beside", executor.host, 1, executor.name)
+    placement.make_way(1, Endpoint("elsewhere", "far", 1, "far"))
+    assert servers.ended == []
+    placement.make_way(0, beside)
+    assert servers.ended == [(0, executor.name)]
+    standbys.close()
+
+
+def test_a_slot_that_starts_in_the_thread_of_its_copy_needs_no_word(servers: Servers) -> None:
+    """That thread ends the copy itself, before it opens the same folders."""
+    standbys = _standbys(servers, {0: A})
+    standbys._look()
+    [(_, executor)] = standbys._copies
+    thread = servers.on(executor)
+    assert thread is not None
+    assert standbys._placement.make_way is not None
+    standbys._placement.make_way(0, thread)
+    assert servers.ended == []
+    standbys.close()
+
+
 # Tags
 
 
-class Zones:
-    """The tags of executors, as their hosts have them; None: it has not answered yet."""
-
-    def __init__(self, **zones: str | None) -> None:
-        self.zones = zones
-
-    def of(self, there: list[ExecutorId]) -> dict[str, dict[str, str]]:
-        found = ((each.name, self.zones.get(each.name, "")) for each in there)
-        return {name: {"zone": zone} if zone else {} for name, zone in found if zone is not None}
-
-
-def _zoned(servers: Servers, owners: dict[int, ExecutorId], zones: Zones) -> Kept:
-    made = _standbys(servers, owners, listed_tags=["zone"])
-    made._tags = cast(Any, zones)
-    return made
+def _zoned(servers: Servers, owners: dict[int, ExecutorId], **zones: str | None) -> Standbys:
+    servers.zones = zones
+    return _standbys(servers, owners, listed_tags=["zone"])
 
 
 def test_a_copy_goes_to_another_rack(servers: Servers) -> None:
-    standbys = _zoned(servers, {0: A}, Zones(a="north", b="north", c="south"))
+    standbys = _zoned(servers, {0: A}, a="north", b="north", c="south")
     standbys._look()
     assert list(standbys._copies) == [(0, C)]
     standbys.close()
@@ -326,12 +403,11 @@ def test_a_copy_goes_to_another_rack(servers: Servers) -> None:
 
 def test_a_copy_waits_until_the_tags_are_known(servers: Servers) -> None:
     """Else it would be made twice."""
-    zones = Zones(a="north", b="north", c=None)
     servers.there = [A, C]
-    standbys = _zoned(servers, {0: A}, zones)
+    standbys = _zoned(servers, {0: A}, a="north", b="north", c=None)
     standbys._look()
     assert not standbys._copies
-    zones.zones["c"] = "south"
+    servers.zones["c"] = "south"
     standbys._look()
     assert list(standbys._copies) == [(0, C)]
     standbys.close()
@@ -340,7 +416,7 @@ def test_a_copy_waits_until_the_tags_are_known(servers: Servers) -> None:
 def test_a_copy_moves_to_another_rack_once_it_has_caught_up_there(servers: Servers) -> None:
     """Until then the slot keeps the copy that it has."""
     servers.there = [A, B]
-    standbys = _zoned(servers, {0: A}, Zones(a="north", b="north", c="south"))
+    standbys = _zoned(servers, {0: A}, a="north", b="north", c="south")
     standbys._look()
     servers.lags[0, "b"] = 0
     servers.there = [A, B, C]
@@ -359,8 +435,7 @@ def test_a_copy_moves_to_another_rack_once_it_has_caught_up_there(servers: Serve
 
 def test_only_so_many_copies_move_at_a_time(servers: Servers) -> None:
     servers.there = [A, B]
-    zones = Zones(a="north", b="north", c="south")
-    standbys = _zoned(servers, dict.fromkeys(range(3), A), zones)
+    standbys = _zoned(servers, dict.fromkeys(range(3), A), a="north", b="north", c="south")
     standbys._look()
     servers.there = [A, B, C]
     standbys._look()
@@ -370,7 +445,7 @@ def test_only_so_many_copies_move_at_a_time(servers: Servers) -> None:
 
 def test_a_slot_that_is_to_move_keeps_away_from_its_copies(servers: Servers) -> None:
     """After the move the copy would have to move as well."""
-    standbys = _zoned(servers, {0: A, 1: A}, Zones(a="north", b="south", c="north"))
+    standbys = _zoned(servers, {0: A, 1: A}, a="north", b="south", c="north")
     standbys._look()
     assert standbys._copies_of(0) == [B]
     standbys.warm_up(0, most=1)
@@ -382,7 +457,7 @@ def test_what_is_missing_for_racks_is_told_once(
     servers: Servers, caplog: pytest.LogCaptureFixture
 ) -> None:
     servers.there = [A, B]
-    standbys = _zoned(servers, {0: A, 1: B}, Zones(a="north", b="north"))
+    standbys = _zoned(servers, {0: A, 1: B}, a="north", b="north")
     for _ in range(4):
         standbys._look()
     told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]

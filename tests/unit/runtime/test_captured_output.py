@@ -8,27 +8,21 @@ from contextlib import contextmanager
 import pytest
 
 from penstock.runtime.spark.exchange.worker_lines import LoggedLine, PrintedLine
-from penstock.runtime.spark.worker import captured_output
+from penstock.runtime.spark.worker import captured_output as module
 from penstock.runtime.spark.worker.captured_output import (
     CAPTURED,
     MOST_LINES,
     CapturedOutput,
-    capture_output,
+    captured_output,
 )
 
 
 @contextmanager
 def capturing() -> Iterator[CapturedOutput]:
     """Captures the output of this process, as in a worker."""
-    root = logging.getLogger()
-    before, streams = list(root.handlers), (sys.stdout, sys.stderr)
-    capture_output()
-    try:
+    with captured_output():
         yield CAPTURED
-    finally:
         CAPTURED.take()
-        root.handlers[:] = before
-        sys.stdout, sys.stderr = streams
 
 
 def test_prints_and_logs_are_kept_in_order() -> None:
@@ -68,7 +62,7 @@ def test_more_than_the_driver_wants_stays_with_the_executor(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A program that prints every record does not fill the memory of the driver."""
-    monkeypatch.setattr(captured_output.sys, "__stderr__", sys.stderr)
+    monkeypatch.setattr(module.sys, "__stderr__", sys.stderr)
     output = CapturedOutput()
     for number in range(MOST_LINES + 5):
         output.add(PrintedLine("out", f"line {number}"))
@@ -79,3 +73,26 @@ def test_more_than_the_driver_wants_stays_with_the_executor(
     output.add(PrintedLine("out", "last words"))
     output.give_up()
     assert capfd.readouterr().err == "last words\n"
+
+
+def test_the_process_has_its_own_outputs_back_afterwards(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark gives the same process to other tasks, whose output belongs to Spark."""
+    monkeypatch.setattr(module.sys, "__stderr__", sys.stderr)
+    root = logging.getLogger()
+    before = sys.stdout, sys.stderr, list(root.handlers)
+    with captured_output():
+        assert sys.stdout is not before[0]
+        print("not asked for any more")
+    assert (sys.stdout, sys.stderr, list(root.handlers)) == before
+    assert capfd.readouterr().err == "not asked for any more\n"
+    assert CAPTURED.take() == []
+
+
+def test_the_outputs_come_back_after_an_error_too() -> None:
+    """The next task of the process must not write into a thread that has failed."""
+    before = sys.stdout, sys.stderr
+    with pytest.raises(ZeroDivisionError), captured_output():
+        _ = 1 / 0
+    assert (sys.stdout, sys.stderr) == before

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.runtime.spark.driver.executors.copy_places import CopyPlaces, ExecutorId, tag_variable
+from penstock.runtime.spark.driver.executors.copy_places import CopyPlaces, tag_variable
+from penstock.runtime.spark.driver.executors.spark_executors import ExecutorId
 
 OWNER, NEAR, FAR = ExecutorId("h1", "1"), ExecutorId("h2", "2"), ExecutorId("h3", "3")
 ZONES = {"1": {"zone": "a"}, "2": {"zone": "a"}, "3": {"zone": "b"}}

@@ -11,7 +11,7 @@ import pytest
 
 from penstock.errors import StreamsError
 from penstock.model.topic_partition import TopicPartition
-from penstock.runtime.spark.driver.pool.shared_offsets import (
+from penstock.runtime.spark.driver.threads.shared_offsets import (
     Offsets,
     SharedOffsets,
     _Question,

@@ -8,6 +8,8 @@ import pytest
 from penstock.errors import PenstockError, StreamsError
 from penstock.runtime.spark.driver.stores import slot_answers
 from penstock.runtime.spark.driver.stores.slot_answers import SlotAnswers
+from penstock.runtime.spark.exchange.channel import Waiting
+from penstock.runtime.spark.exchange.questions import ReadStore, SlotId
 
 
 class Slots:
@@ -20,7 +22,7 @@ class Slots:
         monkeypatch.setattr(slot_answers, "time", self)
         self.now = 0.0
 
-    def ask(self, endpoint: str, question: Any, silence_s: float) -> Any:
+    def ask(self, endpoint: str, question: ReadStore, waiting: Waiting) -> Any:
         self.asked.append((endpoint, question))
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
@@ -51,7 +53,7 @@ def test_a_partition_is_asked_in_its_slot(monkeypatch: pytest.MonkeyPatch) -> No
     """Partition 3 of two slots is in slot 1."""
     slots = Slots(monkeypatch, 42)
     assert slots.query(3) == 42
-    question = ("query", "app-1", 1, "counts", 3, "get", ("k",))
+    question = ReadStore(SlotId("app-1", 1), "counts", 3, "get", ("k",))
     assert slots.asked == [("slot-1", question)]
 
 

@@ -171,9 +171,11 @@ def _answer(connection: Connection, endpoint: Endpoint, waiting: Waiting) -> Any
 def _await(connection: Connection, endpoint: Endpoint, waiting: Waiting) -> None:
     """Wait until something arrives; raise if the thread is silent, or the wait is given up."""
     deadline = time.monotonic() + waiting.silence_s
-    while not connection.poll(min(_LOOK_S, max(deadline - time.monotonic(), 0.0))):
+    while True:
         if waiting.is_over is not None and waiting.is_over.is_set():
             raise _lost(endpoint, "its answer is not waited for any more")
+        if connection.poll(min(_LOOK_S, max(deadline - time.monotonic(), 0.0))):
+            return
         if time.monotonic() < deadline:
             continue
         if not waiting.is_awake():
@@ -206,7 +208,12 @@ def receive(connection: Connection) -> Any:
 
 
 def portable(error: BaseException) -> BaseException:
-    """Return the error if it can be pickled, otherwise a Penstock error with the same text."""
+    """Return the error if it can be pickled, otherwise a Penstock error with the same text.
+
+    An error that would end the driver, such as that of ``sys.exit``, is told as a failure as well.
+    """
+    if not isinstance(error, Exception):
+        return StreamsError("worker-failed", f"the program has raised {error!r}")
     try:
         cloudpickle.loads(cloudpickle.dumps(error))
         return error

@@ -70,7 +70,7 @@ class ThreadTask:
                 server.start()
                 send(line, self._hello(server.endpoint))
                 with pulse(self.driver, self.secret, server.endpoint.server):
-                    _until_end(line, server)
+                    is_ended = _is_ended(line, server)
             is_closed = server.close(_CLOSE_S)
         if not is_closed:
             # A function of the user does not return. It must not go on in a worker that Spark
@@ -78,6 +78,13 @@ class ThreadTask:
             log.warning("a slot of this stream thread is busy: its process ends")
             CAPTURED.give_up()
             os._exit(1)
+        if not is_ended:
+            # A task that fails is tried again by Spark. The driver may have lost only the line.
+            raise StreamsError(
+                "worker-lost",
+                f"the driver at {self.driver.host} has ended the line of this stream thread",
+                fix="nothing to do: Spark starts the thread again, unless its driver is gone",
+            )
 
     def _hello(self, endpoint: Endpoint) -> Hello:
         context = TaskContext.get()
@@ -90,20 +97,19 @@ class ThreadTask:
         )
 
 
-def _until_end(line: Connection, server: SlotServer) -> None:
-    """Return when the driver ends this thread, or is gone."""
+def _is_ended(line: Connection, server: SlotServer) -> bool:
+    """Wait until the driver ends this thread; false if the driver is gone instead."""
     try:
         while True:
             if line.poll(_LINES_S) and isinstance(receive(line), End):
-                return
+                return True
             # While a request is under way, its own connection carries what the program prints.
             lines = [] if server.is_working else CAPTURED.take()
             if lines:
                 send(line, Printed(tuple(lines)))
-    except (EOFError, OSError):
-        log.debug("the driver of this stream thread is gone")
-    except StreamsError as error:
-        log.warning("the line of this stream thread is broken: %s", error)
+    except (EOFError, OSError) as error:
+        log.debug("the driver of this stream thread is gone: %r", error)
+        return False
 
 
 def _end_with_parent() -> None:
