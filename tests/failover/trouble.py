@@ -23,7 +23,7 @@ from penstock.kafka.broker_folder import free_port
 from tests.failover.app import STORE
 from tests.failover.elsewhere import Bridge
 from tests.failover.harness import Instances
-from tests.runtime.slot_processes import happens
+from tests.waiting import happens
 
 #: How long a machine is paused: several times the session of a member of the group.
 PAUSE_S = 60.0
