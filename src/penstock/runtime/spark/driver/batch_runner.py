@@ -313,6 +313,9 @@ class BatchRunner:
             except ThreadLostError:
                 self.placement.threads.give_up(endpoint.server)
         self._notice_lost()
+        if self.placement.has_leaving():
+            # Slots move between two batches.
+            self._planner.wants_batch = True
 
     def _notice_lost(self) -> None:
         """Let the next batch begin at once if a stream thread has ended: it restores the state."""

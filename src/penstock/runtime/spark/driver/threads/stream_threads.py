@@ -6,14 +6,18 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from pyspark import SparkContext
 
 from penstock.errors import StreamsError
 from penstock.runtime.spark.driver.executors.copy_places import tag_variable
-from penstock.runtime.spark.driver.executors.spark_executors import ExecutorId, is_local
+from penstock.runtime.spark.driver.executors.spark_executors import (
+    ExecutorId,
+    is_local,
+    local_cores,
+)
 from penstock.runtime.spark.driver.session import ask_jvm
 from penstock.runtime.spark.driver.threads.assignment import place_of
 from penstock.runtime.spark.driver.threads.door import Door, LiveThread
@@ -111,6 +115,27 @@ class StreamThreads:
         for each in ending:
             each.end()
 
+    def retire(self, executors: Collection[str]) -> None:
+        """End idle threads of executors that are to go, and have them replaced elsewhere.
+
+        An executor waits for the tasks that run there, and a stream thread would never end. Copies
+        in such a thread end with it.
+        """
+        with self._changed:
+            busy = {at for seat, at in self._seats.items() if not seat.copy_at}
+            ending = [
+                each for each in self._living.values()
+                if each.endpoint.executor in executors and each.endpoint.server not in busy
+            ]  # fmt: skip
+            for each in ending:
+                log.info("stream thread %s leaves its executor", each.endpoint.server)
+                # Until its line ends, nothing else begins there.
+                self._forget(each)
+            if ending:
+                self._begin(len(ending), f"{self._name}: stream threads")
+        for each in ending:
+            each.end()
+
     def shrink(self, wanted: int) -> None:
         """Want fewer threads from now on; ``end_idle`` ends them."""
         with self._changed:
@@ -126,13 +151,14 @@ class StreamThreads:
             self._seats.clear()
             self._private.clear()
             self._changed.notify_all()
-        if door is not None:
-            door.close()
         for each in living:
             each.end()
         deadline = time.monotonic() + (_END_S if living else 0.0)
         for job in jobs:
             job.close(max(deadline - time.monotonic(), 0.0))
+        if door is not None:
+            # Not before: a thread that Spark starts again meanwhile is told to end.
+            door.close()
         for each in living:
             each.hang_up()
 
@@ -140,7 +166,7 @@ class StreamThreads:
         """Return how many threads fit, so that other jobs of a local session are not locked out."""
         if not is_local(self.context.getConf().get("spark.master")):
             return wanted
-        cores = _local_cores(self.context)
+        cores = local_cores(self.context)
         return max(min(wanted, cores - 1), 1)
 
     def _begin(self, count: int, title: str, executor: ExecutorId | None = None) -> ThreadJob:
@@ -174,12 +200,15 @@ class StreamThreads:
     def left(self, thread: LiveThread) -> None:
         """Note that a thread is gone; its slots need another one."""
         with self._changed:
-            server = thread.endpoint.server
-            if self._living.get(server) is thread:
-                del self._living[server]
-                for seat in [seat for seat, at in self._seats.items() if at == server]:
-                    del self._seats[seat]
+            if self._living.get(thread.endpoint.server) is thread:
+                self._forget(thread)
             self._changed.notify_all()
+
+    def _forget(self, thread: LiveThread) -> None:
+        server = thread.endpoint.server
+        del self._living[server]
+        for seat in [seat for seat, at in self._seats.items() if at == server]:
+            del self._seats[seat]
 
     def give_up(self, server: str) -> None:
         """Stop counting on a thread that does not answer, and let Spark kill its process.
@@ -319,14 +348,3 @@ class StreamThreads:
             each.end()
         if is_last:
             self.close()
-
-
-def _local_cores(context: SparkContext) -> int:
-    """Return how many tasks a session of this machine runs at a time."""
-    java: Any = context._jsc
-    backend = java.sc().schedulerBackend()
-    try:
-        return int(backend.totalCores())
-    except Exception as error:  # noqa: BLE001 - not a public API
-        log.debug("the cores of the local session are not known: %s", error)
-        return context.defaultParallelism
