@@ -36,7 +36,7 @@ def pause(folder: Path) -> str:
 
 
 def pause_driver(folder: Path) -> str:
-    """Only the leader's program stands still; its Spark and its slots do not."""
+    """Only the leader's program stands still; its Spark and its stream threads do not."""
     with Running(folder, 2) as instances:
         return _paused(instances, PAUSE_S, whole_machine=False)
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from signal import SIGCONT, SIGINT, SIGKILL, SIGSTOP, SIGTERM, Signals
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -226,6 +226,79 @@ def test_thread_paused_inside_a_batch_is_replaced(
         if Path(f"/proc/{paused}").exists():
             os.kill(paused, SIGCONT)
     assert seen == [ps.State.REBALANCING, ps.State.RUNNING]
+
+
+@pytest.mark.slow
+def test_thread_paused_between_batches_is_replaced(
+    running: Any, topics: Any, produce: Write, committed: Records
+) -> None:
+    """Without input, too: its stores can be asked again, and Spark ends the paused process."""
+    source, sink = topics
+    streams, seen = running()
+    produce(source, *words(1_000))
+    assert streams.run_until_idle("300s")
+    paused = thread_process(streams, 0)
+    os.kill(paused, SIGSTOP)
+    wait_for(lambda: not Path(f"/proc/{paused}").exists(), 60, "the paused process ends")
+    assert dict(streams.store("counts").all()) == counted(100)
+    produce(source, *words(10))
+    wait_for(lambda: exact(committed(sink)) == counted(101), 60)
+    assert seen == [ps.State.REBALANCING, ps.State.RUNNING]
+
+
+def test_task_killed_by_spark_runs_again(
+    running: Any, topics: Any, produce: Write, committed: Records
+) -> None:
+    """Spark starts the task again, and nothing is lost; a user may do this on Spark's pages."""
+    source, sink = topics
+    streams, seen = running(pause_s=0.001, penstock_max_batch_records=500)
+    done = batches(streams)
+    produce(source, *words(2_000))
+    wait_for(lambda: batches(streams) > done, 180)
+    runner = streams._runner()
+    assert runner is not None
+    threads, java = runner.placement.threads, cast("Any", runner.placement.threads.context._jsc)
+    for each in list(threads._living.values()):
+        java.sc().killTaskAttempt(each.hello.attempt, True, "a test wants it")
+    wait_for(lambda: exact(committed(sink)) == counted(200), 180)
+    assert seen == [ps.State.REBALANCING, ps.State.RUNNING]
+
+
+def test_killed_python_daemon_takes_its_threads_along_and_all_come_back(
+    start: Start, topics: Any, produce: Write, committed: Records
+) -> None:
+    """A thread whose daemon is gone would be nobody's child, and nobody could end it."""
+    source, sink = topics
+    instance = start(pause_s=0.001)
+    instance.wait_until_running()
+    produce(source, *words(2_000))
+    wait_for(lambda: committed(sink), 180)
+    before = instance.threads()
+    parents = {parent_of(pid) for pid in before.values()}
+    assert len(parents) == 1
+    instance.send(SIGKILL, parents.pop())
+    wait_for(lambda: exact(committed(sink)) == counted(200), 180)
+    assert not set(before.values()) & set(instance.processes())
+    assert instance.end() == 0
+    instance.wait_until_gone(60)
+
+
+def parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+@pytest.mark.slow
+def test_function_that_hangs_does_not_keep_the_program_from_ending(
+    start: Start, topics: Any, produce: Write
+) -> None:
+    """Neither the program nor the process in which the function hangs stays."""
+    instance = start(pause_s=600.0)
+    wait_for(lambda: instance.state == "RUNNING", 180)
+    produce(topics[0], *words(10))
+    time.sleep(3)
+    assert instance.threads()
+    instance.end(SIGTERM, seconds=60)
+    instance.wait_until_gone(30)
 
 
 @pytest.mark.slow
