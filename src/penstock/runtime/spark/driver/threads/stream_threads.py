@@ -6,7 +6,8 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pyspark import SparkContext
@@ -144,23 +145,19 @@ class StreamThreads:
     def close(self) -> None:
         """End all threads; Spark kills those that do not end by themselves."""
         with self._changed:
-            jobs, self._jobs = list(self._jobs.values()), {}
-            living = list(self._living.values())
-            door, self._door = self._door, None
-            self._wanted = 0
-            self._seats.clear()
-            self._private.clear()
-            self._changed.notify_all()
-        for each in living:
-            each.end()
-        deadline = time.monotonic() + (_END_S if living else 0.0)
-        for job in jobs:
-            job.close(max(deadline - time.monotonic(), 0.0))
-        if door is not None:
-            # Not before: a thread that Spark starts again meanwhile is told to end.
-            door.close()
-        for each in living:
-            each.hang_up()
+            ending = self._given_up()
+        ending.close()
+
+    def _given_up(self) -> _Ending:
+        """Return everything there is, and begin anew: an application may start meanwhile."""
+        ending = _Ending(list(self._jobs.values()), list(self._living.values()), self._door)
+        self._jobs, self._door = {}, None
+        self._wanted = 0
+        self._living.clear()
+        self._seats.clear()
+        self._private.clear()
+        self._changed.notify_all()
+        return ending
 
     def _with_room(self, wanted: int) -> int:
         """Return how many threads fit, so that other jobs of a local session are not locked out."""
@@ -340,11 +337,36 @@ class StreamThreads:
             self._applications.discard(application_id)
             for seat in [each for each in self._seats if each.application_id == application_id]:
                 del self._seats[seat]
-            own = {name for each, name in self._private.items()
-                   if each.application_id == application_id}  # fmt: skip
-            ending = [each for each in self._living.values() if each.hello.job in own]
-            is_last = not self._applications
-        for each in ending:
+            own = [each for each in self._private if each.application_id == application_id]
+            ending = self._private_of(own) if self._applications else self._given_up()
+        ending.close()
+
+    def _private_of(self, seats: Iterable[Seat]) -> _Ending:
+        """Return the jobs that only these slots had, and forget them: the slots may come again."""
+        jobs = [self._jobs.pop(self._private.pop(seat)) for seat in seats]
+        names = {job.name for job in jobs}
+        threads = [each for each in self._living.values() if each.hello.job in names]
+        for each in threads:
+            self._forget(each)
+        return _Ending(jobs, threads, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """Jobs that are to end, their threads, and the door through which threads came."""
+
+    jobs: Sequence[ThreadJob]
+    living: Sequence[LiveThread]
+    door: Door | None
+
+    def close(self) -> None:
+        for each in self.living:
             each.end()
-        if is_last:
-            self.close()
+        deadline = time.monotonic() + (_END_S if self.living else 0.0)
+        for job in self.jobs:
+            job.close(max(deadline - time.monotonic(), 0.0))
+        if self.door is not None:
+            # Not before: a thread that Spark starts again meanwhile is told to end.
+            self.door.close()
+        for each in self.living:
+            each.hang_up()
