@@ -79,6 +79,6 @@ def _limited(pid: int, share: float) -> Path:
     group.mkdir(exist_ok=True)
     (group / "cpu.cfs_period_us").write_text(str(_PERIOD_US))
     (group / "cpu.cfs_quota_us").write_text(str(int(_PERIOD_US * share)))
-    # Python workers and slots are children of the executor, so they start in the same group.
+    # Python workers are children of the executor, so they start in the same group.
     (group / "cgroup.procs").write_text(str(pid))
     return group

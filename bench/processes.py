@@ -39,8 +39,8 @@ def kind_of(pid: int, main: int) -> str:
     if pid == main:
         return "driver"
     name = Path(f"/proc/{pid}/comm").read_text().strip()
-    if name.startswith("penstock-slot"):
-        return "slots"
+    if name.startswith("stream-thread-"):
+        return "threads"
     return "jvm" if name == "java" else "workers"
 
 

@@ -40,14 +40,14 @@ class Cores:
     """How many cores each part was busy on."""
 
     driver: float
-    slots: float
+    threads: float
     jvm: float
     workers: float
     broker: float
 
     @property
     def engine(self) -> float:
-        return self.driver + self.slots + self.jvm + self.workers
+        return self.driver + self.threads + self.jvm + self.workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Figure:
     busy: Cores
     idle: Cores
     processes: int
-    slot_processes: int
+    thread_processes: int
     rss_mb: float
     pss_mb: float
     load_average: float
@@ -213,7 +213,7 @@ def _measured(
         answered_s=round(answered_s, 1), expected=len(sent) * count, answered=len(found),
         p50_ms=round(cuts[49]), p99_ms=round(cuts[98]), max_ms=round(found[-1]), busy=busy,
         idle=idle, processes=sum(each.processes for each in used.values()),
-        slot_processes=used["slots"].processes,
+        thread_processes=used["threads"].processes,
         rss_mb=round(sum(each.rss_mb for each in used.values())),
         pss_mb=round(sum(each.pss_mb for each in used.values())), load_average=round(load, 2),
     )  # fmt: skip
@@ -248,7 +248,7 @@ def _cores(tag: str, main: int, work: Callable[[], None]) -> Cores:
         spent = after[kind].cpu_s - (before[kind].cpu_s if kind in before else 0.0)
         return round(max(spent, 0.0) / took_s, 3) if kind in after else 0.0
 
-    return Cores(*(busy(kind) for kind in ("driver", "slots", "jvm", "workers", "broker")))
+    return Cores(*(busy(kind) for kind in ("driver", "threads", "jvm", "workers", "broker")))
 
 
 def _all_used(tag: str, main: int) -> dict[str, Used]:

@@ -2,7 +2,7 @@
 
     python -m bench.queries_engine BOOTSTRAP TAG COUNT WAY COMMIT_MS STATE_DIR
 
-WAY is ``pool``, or ``own`` for an application with servers and jobs of its own for each query.
+WAY is ``pool``, or ``own`` for an application with stream threads of its own for each query.
 """
 
 from __future__ import annotations

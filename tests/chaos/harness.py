@@ -159,12 +159,11 @@ class Chaos:
         shutil.rmtree(self.folder / "state", ignore_errors=True)
 
     def _workers(self) -> Iterator[int]:
-        """The Python workers of Spark below the application."""
+        """The stream threads of the application, and the Python daemon that starts them."""
         if self.app is None:
             return
         for pid in _descendants(self.app.pid):
-            command = _command(pid)
-            if "pyspark" in command and "daemon" in command and _parent_is_daemon(pid):
+            if _name(pid).startswith("stream-thread-") or "worker.daemon" in _command(pid):
                 yield pid
 
     def _sweep(self, group: int) -> None:
@@ -296,10 +295,12 @@ def _session(leader: int) -> list[int]:
 def _command(pid: int) -> str:
     try:
         return (Path("/proc") / str(pid) / "cmdline").read_text().replace("\0", " ")
-    except (FileNotFoundError, ProcessLookupError):
+    except OSError:
         return ""
 
 
-def _parent_is_daemon(pid: int) -> bool:
-    parent = _processes().get(pid, (0, 0))[0]
-    return "pyspark" in _command(parent) and "daemon" in _command(parent)
+def _name(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text()
+    except OSError:
+        return ""

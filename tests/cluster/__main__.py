@@ -21,7 +21,7 @@ from tests.cluster.run import ClusterRun, Options
 from tests.cluster.spark_cluster import SparkCluster
 from tests.cluster.standalone import Standalone
 
-_LOCAL_KINDS = tuple(kind for kind in KINDS if kind not in ("executor", "worker"))
+_LOCAL_KINDS = tuple(kind for kind in KINDS if kind not in ("executor", "worker", "decommission"))
 
 
 def main(

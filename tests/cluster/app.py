@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 import logging
+import random
+import signal
 import sys
+from typing import Any
 
 from penstock import KafkaStreams
 from tests.cluster.telling import tell_always
 from tests.cluster.topology import build
+
+#: The signal on which a stream thread's task is killed through Spark.
+KILL_A_TASK = signal.SIGUSR1
 
 
 def main(settings: str) -> None:
@@ -17,7 +23,18 @@ def main(settings: str) -> None:
     logging.getLogger("py4j").setLevel(logging.ERROR)
     streams = KafkaStreams(build(), json.loads(settings))
     tell_always(streams)
+    signal.signal(KILL_A_TASK, lambda *_: _kill_a_task(streams))
     streams.run()
+
+
+def _kill_a_task(streams: KafkaStreams) -> None:
+    """Let Spark kill the task of one of the threads, if there is one."""
+    runner = streams._runner()
+    threads = [] if runner is None else list(runner.placement.threads._living.values())
+    if runner is not None and threads:
+        victim = random.choice(threads)
+        java: Any = runner.placement.threads.context._jsc
+        java.sc().killTaskAttempt(victim.hello.attempt, True, "a test wants it")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,9 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
+from tests.cluster.app import KILL_A_TASK
 from tests.cluster.application import Application
 from tests.cluster.brokers import Broker, Brokers
 from tests.cluster.hosts import signal_all
@@ -20,7 +22,10 @@ from tests.cluster.processes import Process, ProcessTable, look
 from tests.cluster.schedule import Schedule
 from tests.cluster.spark_cluster import SparkCluster, Worker
 
-KINDS = ("executor", "worker", "slot", "jvm", "driver", "broker", "brokers", "pause")
+KINDS = (
+    "executor", "worker", "thread", "jvm", "driver", "broker", "brokers", "pause", "task",
+    "decommission",
+)  # fmt: skip
 #: On YARN an application has a process of its own that asks for executors.
 YARN_KINDS = (*KINDS, "application_master", "manager")
 #: The in-sync replicas need this long to be complete again before the next broker may go.
@@ -41,12 +46,12 @@ class Parts:
     def processes(self) -> ProcessTable:
         return look(self.mark)
 
-    def slots(self) -> list[Process]:
+    def pythons(self) -> list[Process]:
         """Return the Python processes of the executors; none while the driver does not run."""
         driver = self.application.pid
         if driver is None:
             return []
-        return self.processes().slots(driver, is_local=self.spark is None)
+        return self.processes().pythons(driver, is_local=self.spark is None)
 
 
 @dataclass
@@ -73,9 +78,27 @@ class Faults:
         """Kill the JVM of an executor."""
         return self._kill("executor", self.parts.processes().executors())
 
-    def slot(self) -> str | None:
-        """Kill a Python process that works for an executor."""
-        return self._kill("slot process", self.parts.slots())
+    def thread(self) -> str | None:
+        """Kill a Python process of an executor: a stream thread, or Spark's Python daemon."""
+        return self._kill("Python process", self.parts.pythons())
+
+    def task(self) -> str | None:
+        """Let Spark kill the task of a stream thread; the application asks it to."""
+        driver = self.parts.application.pid
+        if driver is None or not _catches(driver, KILL_A_TASK):
+            return None
+        os.kill(driver, KILL_A_TASK)
+        return "a task killed by Spark"
+
+    def decommission(self) -> str | None:
+        """Tell an executor that it has to go; it ends when its tasks have left it."""
+        found = self.parts.processes().executors()
+        ready = [each for each in found if _catches(each.pid, signal.SIGPWR)]
+        if not ready:
+            return None
+        leaving = self.chance.choice(sorted(ready, key=lambda each: each.pid))
+        os.kill(leaving.pid, signal.SIGPWR)
+        return f"executor {leaving.pid} decommissioned"
 
     def worker(self) -> str | None:
         """Kill a worker daemon, which comes back a few seconds later."""
@@ -143,7 +166,7 @@ class Faults:
 
     def pause(self) -> str | None:
         """Stop a process with SIGSTOP and continue it later."""
-        target = self.chance.choice(("executor", "worker", "slot", "driver", "broker"))
+        target = self.chance.choice(("executor", "worker", "thread", "driver", "broker"))
         seconds = self._pause_s()
         if target == "broker":
             return self._pause_broker(seconds)
@@ -213,7 +236,7 @@ class Faults:
             return [] if worker is None or worker.process is None else [worker.process.pid]
         if target == "executor":
             return sorted(each.pid for each in self.parts.processes().executors())
-        return sorted(each.pid for each in self.parts.slots())
+        return sorted(each.pid for each in self.parts.pythons())
 
     def _pause_s(self) -> float:
         if self.has_long_pauses and self.chance.random() < 0.25:
@@ -236,3 +259,13 @@ class Faults:
 
 def _bound(action: Callable[[Broker], None], broker: Broker) -> Callable[[], None]:
     return lambda: action(broker)
+
+
+def _catches(pid: int, number: signal.Signals) -> bool:
+    """Whether a process has a handler for a signal, which would end it otherwise."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return False
+    caught = next(line.split()[1] for line in lines if line.startswith("SigCgt:"))
+    return bool(int(caught, 16) >> (number - 1) & 1)

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from tests.cluster.faults import Faults
 from tests.cluster.watch import CommitWatch
 
-#: How often each kind comes, next to the others. Slots and executors die most often in practice.
+#: How often each kind comes, next to the others. Stream threads and executors die most often.
 _WEIGHTS = {
-    "executor": 4, "slot": 5, "worker": 2, "jvm": 2, "driver": 3, "broker": 3, "brokers": 1,
-    "pause": 5, "application_master": 1, "manager": 1,
+    "executor": 4, "thread": 5, "worker": 2, "jvm": 2, "driver": 3, "broker": 3, "brokers": 1,
+    "pause": 5, "task": 3, "decommission": 2, "application_master": 1, "manager": 1,
 }  # fmt: skip
 _DRIVER_KINDS = ("driver", "jvm")
 #: The share of drawn kills that hit a driver which is still starting.

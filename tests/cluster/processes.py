@@ -1,4 +1,4 @@
-"""Find the processes of a run in /proc: executors, slots, the driver's JVM."""
+"""Find the processes of a run in /proc: executors, their Python processes, the driver's JVM."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ class Process:
 
     @property
     def is_python(self) -> bool:
-        # A process that names itself may have lost the interpreter's name.
-        return self._program.startswith("python") or "penstock" in self._program
+        return self._program.startswith("python")
 
     @property
     def is_executor(self) -> bool:
@@ -59,11 +58,11 @@ class ProcessTable:
         """Return the JVM of a driver."""
         return [each for each in self._below({driver}) if each.is_java]
 
-    def slots(self, driver: int, *, is_local: bool) -> list[Process]:
+    def pythons(self, driver: int, *, is_local: bool) -> list[Process]:
         """Return every Python process that works for an executor.
 
-        Those are Spark's Python daemon, its workers and all their children. A slot whose parent
-        has died is a child of init; it is known by the run's mark.
+        Those are Spark's Python daemon and its workers, which are the stream threads. A worker
+        whose parent has died is a child of init; it is known by the run's mark.
         """
         hosts = self.driver_jvms(driver) if is_local else self.executors()
         below = list(self._below({each.pid for each in hosts}))
@@ -74,8 +73,8 @@ class ProcessTable:
     def without_driver(self) -> list[Process]:
         """Return what belongs to an application and should end when its driver has ended."""
         # No process has this id.
-        slots = self.slots(-1, is_local=False)
-        return [*self.executors(), *self.application_masters(), *slots]
+        pythons = self.pythons(-1, is_local=False)
+        return [*self.executors(), *self.application_masters(), *pythons]
 
     def _below(self, roots: set[int]) -> Iterator[Process]:
         for each in self.processes.values():

@@ -34,7 +34,7 @@ _LOOP_S = 0.2
 #: An application that ends this often before its first commit will not get any further.
 _MOST_FALSE_STARTS = 3
 _PROGRESS_S = 10.0
-#: Executors and slots end by themselves within this time after the driver has.
+#: Executors and stream threads end by themselves within this time after the driver has.
 _ORPHANS_S = 60.0
 #: Output that has not changed for so long will not change any more.
 _QUIET_S = 4.0
@@ -143,6 +143,8 @@ class ClusterRun:
             "num.stream.threads": 2,
             # Without a cache every single update reaches the output and can be compared.
             "statestore.cache.max.bytes": 0,
+            # An executor that is told to go may move its tasks away first.
+            "spark.decommission.enabled": "true",
             **({"spark.master": "local[2]"} if spark is None else spark.settings),
         }
         if not can_isolate():

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,11 +26,9 @@ from typing import Any
 from confluent_kafka import Producer
 
 from penstock.kafka.admin import Admin
-from penstock.runtime.spark.worker.processes.process_tree import Process
 from tests.cluster.brokers import Brokers
 from tests.cluster.hosts import Host, Nest, signal_all
 from tests.cluster.processes import look, sweep
-from tests.cluster.spark_cluster import Worker
 from tests.cluster.standalone import Standalone
 from tests.cluster.telling import last_told
 
@@ -57,7 +56,8 @@ def lose_a_host(keys: int, standbys: int) -> Lost:
     """Run the application, take a host away, and see how long its slot is missed."""
     with _started(keys, standbys) as (run, cluster), run.fed():
         before = run.told()["restored"]
-        worker = max(cluster.workers, key=_slots_on)
+        hosts = Counter(run.places().values())
+        worker = max(cluster.workers, key=lambda each: hosts[each.host.address])
         cluster.kill(worker)
         _kill_host(cluster.nest.mark, worker.host.address)
         began, at = time.monotonic(), run.committed()
@@ -76,16 +76,12 @@ def zones_of_slots(zones: Sequence[str]) -> dict[str, tuple[set[str], set[str]]]
     """
     variables = [{"PENSTOCK_CLIENT_TAG_ZONE": zone} for zone in zones]
     listed = {"rack.aware.assignment.tags": "zone"}
-    with _started(1_000, 1, variables, listed) as (_, cluster):
-        found: dict[str, tuple[set[str], set[str]]] = {}
-        for worker, zone in zip(cluster.workers, zones, strict=True):
-            for file in worker.host.folder.glob("tmp/penstock-*/*.json"):
-                _, *standby, slot = file.stem.split("-")
-                if not Process(*json.loads(file.read_text())[0]).is_alive:
-                    # The slot has moved away from here.
-                    continue
-                found.setdefault(slot, (set(), set()))[bool(standby)].add(zone)
-        return found
+    with _started(1_000, 1, variables, listed) as (run, cluster):
+        zone_of = dict(zip((each.host.address for each in cluster.workers), zones, strict=True))
+        return {
+            slot: ({zone_of[host]}, {zone_of[each] for each in run.copies()[slot]})
+            for slot, host in run.places().items()
+        }
 
 
 @contextmanager
@@ -153,6 +149,14 @@ class _Run:
         """Return what the application has printed last."""
         return last_told(self._host.log("app"))
 
+    def places(self) -> dict[str, str]:
+        """Return the host of each slot."""
+        return {slot: _host(at) for slot, at in self.told()["places"].items()}
+
+    def copies(self) -> dict[str, list[str]]:
+        """Return the hosts with copies of each slot."""
+        return {slot: list(map(_host, at)) for slot, at in self.told()["copies"].items()}
+
     def has_standbys(self, count: int) -> bool:
         lags = self.told()["standbys"].values()
         return not count or (len(lags) >= 2 and all(lag == 0 for lag in lags))
@@ -179,6 +183,10 @@ class _Run:
             producer.flush()
 
 
+def _host(place: str) -> str:
+    return place.partition("/")[0]
+
+
 def _fill(bootstrap: str, keys: int) -> None:
     producer = Producer({
         "bootstrap.servers": bootstrap, "partitioner": "murmur2_random", "linger.ms": 50,
@@ -192,12 +200,6 @@ def _fill(bootstrap: str, keys: int) -> None:
             except BufferError:
                 producer.poll(0.1)
     producer.flush()
-
-
-def _slots_on(worker: Worker) -> int:
-    """Count the slots that a host has started, by the files that say so."""
-    files = worker.host.folder.glob("tmp/penstock-*/*.json")
-    return sum("standby" not in file.name for file in files)
 
 
 def _kill_host(mark: str, address: str) -> None:

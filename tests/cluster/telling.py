@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import penstock as ps
+from penstock.runtime.spark.driver.batch_runner import BatchRunner
 
 _EVERY_S = 0.5
 _MARK = "TOLD "
-_NOTHING: dict[str, Any] = {"batches": 0, "moves": 0, "restored": 0, "reruns": 0, "standbys": {}}
+_NOTHING: dict[str, Any] = {
+    "batches": 0, "moves": 0, "restored": 0, "reruns": 0, "standbys": {}, "places": {},
+    "copies": {},
+}  # fmt: skip
 
 
 def tell_always(streams: ps.KafkaStreams) -> None:
@@ -52,5 +56,14 @@ def _tell(streams: ps.KafkaStreams) -> None:
             "reruns": progress.reruns,
             "places": {n: f"{e.host}/{e.executor}" for n, e in runner.placement.endpoints.items()},
             "standbys": {str(slot): lag for slot, lag in runner.standby_lags().items()},
+            "copies": _copies(runner),
         }
         print(f"{_MARK}{json.dumps(told)}", flush=True)
+
+
+def _copies(runner: BatchRunner) -> dict[str, list[str]]:
+    """Return for each slot where its copies are."""
+    standbys, found = runner._movement._standbys, dict[str, list[str]]()
+    for slot, executor in [] if standbys is None else list(standbys._copies):
+        found.setdefault(str(slot), []).append(f"{executor.host}/{executor.name}")
+    return found

@@ -10,9 +10,9 @@ from tests.cluster.hosts import reap
 from tests.cluster.run import ClusterRun, Options
 
 #: One of each: the order is fixed, the victims follow from the seed.
-SCRIPT = ("slot", "broker", "executor", "driver", "pause")
+SCRIPT = ("thread", "broker", "task", "executor", "decommission", "driver", "pause")
 #: Those that no other test of the default suite has.
-SHORT = ("broker", "executor")
+SHORT = ("broker", "task", "executor", "decommission")
 
 
 @pytest.mark.spark

@@ -16,7 +16,7 @@ from tests.cluster.processes import Process, ProcessTable, look, sweep
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
-DRIVER, DRIVER_JVM, WORKER, EXECUTOR, DAEMON, FORKED, SLOT, ORPHAN = range(10, 18)
+DRIVER, DRIVER_JVM, WORKER, EXECUTOR, DAEMON, THREAD, ORPHAN = range(10, 17)
 TABLE = ProcessTable(
     {
         each.pid: each
@@ -26,18 +26,17 @@ TABLE = ProcessTable(
             Process(WORKER, 2, "/usr/bin/java org.apache.spark.deploy.worker.Worker"),
             Process(EXECUTOR, WORKER, "java org.apache.CoarseGrainedExecutorBackend --cores 1"),
             Process(DAEMON, EXECUTOR, "/usr/bin/python3 -m pyspark.daemon"),
-            Process(FORKED, DAEMON, "/usr/bin/python3 -m pyspark.daemon"),
-            Process(SLOT, FORKED, "penstock slot 1 of cluster-test"),
-            Process(ORPHAN, 1, "/usr/bin/python3 -m penstock.slot 0"),
+            Process(THREAD, DAEMON, "/usr/bin/python3 -m pyspark.daemon"),
+            Process(ORPHAN, 1, "/usr/bin/python3 -m pyspark.daemon"),
         )
     }
 )
 
 
-def test_slots_are_all_python_processes_of_executors_and_orphans() -> None:
-    """A slot whose parent has died still belongs to the application."""
-    found = {each.pid for each in TABLE.slots(DRIVER, is_local=False)}
-    assert found == {DAEMON, FORKED, SLOT, ORPHAN}
+def test_all_python_processes_of_executors_are_found_and_orphans() -> None:
+    """A stream thread whose parent has died still belongs to the application."""
+    found = {each.pid for each in TABLE.pythons(DRIVER, is_local=False)}
+    assert found == {DAEMON, THREAD, ORPHAN}
 
 
 def test_the_driver_and_its_jvm_are_told_from_executors() -> None:

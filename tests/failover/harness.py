@@ -193,7 +193,7 @@ class Instances:
         return f"{self.folder}-{number}"
 
     def machine(self, number: int) -> list[int]:
-        """Return the processes of an instance: the program, Spark's JVM, workers and slots."""
+        """Return the processes of an instance: the program, Spark's JVM and stream threads."""
         mark = f"{_MARK}={self._mark(number)}".encode()
         found = []
         for entry in Path("/proc").glob("[0-9]*"):

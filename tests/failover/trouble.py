@@ -23,7 +23,7 @@ from penstock.kafka.broker_folder import free_port
 from tests.failover.app import STORE
 from tests.failover.elsewhere import Bridge
 from tests.failover.harness import Instances
-from tests.runtime.slot_processes import happens
+from tests.waiting import happens
 
 #: How long a machine is paused: several times the session of a member of the group.
 PAUSE_S = 60.0
@@ -36,7 +36,7 @@ def pause(folder: Path) -> str:
 
 
 def pause_driver(folder: Path) -> str:
-    """Only the leader's program stands still; its Spark and its slots do not."""
+    """Only the leader's program stands still; its Spark and its stream threads do not."""
     with Running(folder, 2) as instances:
         return _paused(instances, PAUSE_S, whole_machine=False)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from penstock.errors import StreamsError
 from penstock.runtime.spark.driver.instances.membership import GroupMember
-from tests.runtime.slot_processes import happens
+from tests.waiting import happens
 
 
 def test_the_older_of_two_members_with_one_name_is_told(

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from penstock.runtime.spark.worker.processes.host_registry import HostRegistry
+from penstock import KafkaStreams
+from penstock.runtime.spark.exchange.stage_request import Endpoint
 
 _ROOT = Path(__file__).resolve().parents[3]
-#: In the environment of the driver and so of all that it starts, slot processes included.
+#: In the environment of the driver and so of all that it starts, stream threads included.
 _TOKEN = "PENSTOCK_TEST_INSTANCE"
 
 
@@ -101,10 +102,10 @@ class Instance:
     def jvm(self) -> int:
         return next(pid for pid, command in self.processes().items() if "SparkSubmit" in command)
 
-    def slots(self) -> dict[int, int]:
-        """By number of the slot: its process."""
+    def threads(self) -> dict[int, int]:
+        """By number: the process of each stream thread."""
         names = {pid: _name(pid) for pid in self.processes()}
-        prefix = "penstock-slot"
+        prefix = "stream-thread-"
         return {int(n.removeprefix(prefix)): p for p, n in names.items() if n.startswith(prefix)}
 
     def send(self, number: signal.Signals, pid: int | None = None) -> None:
@@ -135,11 +136,16 @@ class Instance:
         self.process.wait(30)
 
 
-def slot_process(application_id: str, state_dir: Path, number: int) -> int:
-    """Find the process of a slot that runs on this machine with this state directory."""
-    entry = HostRegistry(application_id, str(state_dir), number).read()
-    assert entry is not None
-    return entry.process.pid
+def thread_process(streams: KafkaStreams, slot: int) -> int:
+    """Find the process of the stream thread that has a slot of an application of this process."""
+    runner = streams._runner()
+    assert runner is not None
+    return process_of(runner.placement.endpoints[slot])
+
+
+def process_of(thread: Endpoint) -> int:
+    """Return the process of a stream thread on this machine: it is part of the thread's name."""
+    return int(thread.server.rsplit("-", 2)[1])
 
 
 def words(count: int, different: int = 10) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ import penstock as ps
 from penstock.errors import TopologyError
 from penstock.kafka.admin import Admin
 from tests.integration.spark.application import counts
-from tests.integration.spark.instances import exact, slot_process, wait_for, words
+from tests.integration.spark.instances import exact, thread_process, wait_for, words
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -173,7 +173,7 @@ def test_records_deleted_between_runs_are_skipped_with_an_error_in_the_log(
 
 def test_records_deleted_under_the_application_are_skipped(
     streams_of: Make, new_topic: Any, produce: Write, committed: Records, kafka_admin: Admin,
-    application_id: str, tmp_path: Path, caplog: pytest.LogCaptureFixture,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:  # fmt: skip
     """A slot that has not read them yet begins anew; no handler is asked."""
     source, sink = new_topic("in"), new_topic("out")
@@ -184,7 +184,7 @@ def test_records_deleted_under_the_application_are_skipped(
         produce(source, *words(100))
         kafka_admin.delete_records({(source, 0): 120})
         # A slot that is alive has read them ahead, and processes them still.
-        os.kill(slot_process(application_id, tmp_path / "state", 0), SIGKILL)
+        os.kill(thread_process(streams, 0), SIGKILL)
         streams.resume()
         wait_for(lambda: exact(committed(sink)) == counted(8), 180)
     assert "records were deleted before they were processed" in caplog.text

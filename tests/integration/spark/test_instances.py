@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from tests.failover.harness import Instances
-from tests.runtime.slot_processes import happens
+from tests.waiting import happens
 
 
 def test_a_standby_answers_and_takes_over(tmp_path: Path) -> None:

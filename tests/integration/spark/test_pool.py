@@ -1,6 +1,6 @@
-"""Applications of one process that share slot servers and Spark jobs.
+"""Applications of one process that share stream threads.
 
-Exercises ``slot_pool``, ``pooled_jobs`` and ``beat`` on real Spark and Kafka.
+Exercises ``shared_threads`` and ``shared_offsets`` on real Spark and Kafka.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from uuid import uuid4
 import pytest
 
 import penstock as ps
-from penstock.runtime.spark.driver.pool import slot_pool as pools
-from penstock.runtime.spark.driver.pool.slot_pool import SlotPool
+from penstock.runtime.spark.driver.threads import shared_threads as pools
+from penstock.runtime.spark.driver.threads.shared_threads import SharedThreads
 from penstock.runtime.spark.exchange.channel import ask
-from penstock.runtime.spark.worker.processes.host_registry import HostRegistry
+from penstock.runtime.spark.exchange.questions import Ping
 from penstock.runtime.states import State
-from tests.integration.spark.instances import exact, slot_process, wait_for, words
-from tests.runtime.slot_processes import happens
+from tests.integration.spark.instances import exact, process_of, thread_process, wait_for, words
+from tests.waiting import happens
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -59,14 +59,12 @@ class Applications:
         return streams
 
     @property
-    def slot_pool(self) -> SlotPool:
+    def threads(self) -> SharedThreads:
         return pools._POOLS[self.pool]
 
     def processes(self) -> set[int]:
-        """The processes of the pool's servers that are alive."""
-        places = range(self.slot_pool._count)
-        entries = [HostRegistry.of_place(self.slot_pool.name, place).read() for place in places]
-        return {entry.process.pid for entry in entries if entry is not None}
+        """The processes of the pool's stream threads that are alive."""
+        return {process_of(each.endpoint) for each in list(self.threads._living.values())}
 
 
 @pytest.fixture
@@ -94,6 +92,14 @@ def until(claim: Callable[[], bool]) -> None:
     wait_for(claim, PATIENCE_S)
 
 
+def is_stream_thread(pid: int) -> bool:
+    """Tell whether a process works as a stream thread; Spark keeps the process for other tasks."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().startswith("stream-thread-")
+    except OSError:
+        return False
+
+
 def batches(streams: ps.KafkaStreams) -> int:
     runner = streams._runner()
     return 0 if runner is None else runner.progress.batches
@@ -111,7 +117,7 @@ def test_applications_in_a_pool_give_what_each_gives_alone(
     produce: Callable[..., None],
     committed: Committed,
 ) -> None:
-    """They share processes and jobs, never records or state."""
+    """They share processes, never records or state."""
     source = new_topic("words", partitions=4)
     produce(source, *words(400))
     sinks = [new_topic("counts", partitions=2) for _ in range(4)]
@@ -125,7 +131,7 @@ def test_applications_in_a_pool_give_what_each_gives_alone(
     produce(source, *words(200))
     for sink in sinks:
         until(lambda sink=sink: exact(committed(sink)) == dict.fromkeys(WORDS, 60))  # type: ignore[misc]
-    assert len(applications.processes()) <= applications.slot_pool.context.defaultParallelism
+    assert len(applications.processes()) <= applications.threads.most_threads
 
 
 def test_an_application_that_fails_leaves_the_others_committing(
@@ -134,7 +140,7 @@ def test_an_application_that_fails_leaves_the_others_committing(
     produce: Callable[..., None],
     committed: Committed,
 ) -> None:
-    """Its error is its own, also where it meets the others in one job and one process."""
+    """Its error is its own, also where it meets the others in one process."""
     source, good, bad = (new_topic(name) for name in ("in", "good", "bad"))
 
     def raising(value: str) -> str:
@@ -164,7 +170,7 @@ def test_an_application_that_hangs_does_not_hold_up_the_others(
     committed: Committed,
     tmp_path: Path,
 ) -> None:
-    """A beat waits a moment; whatever takes longer is waited for by its own application."""
+    """Its own application waits for its function, and nobody else does."""
     source, quick, slow = (new_topic(name) for name in ("in", "quick", "slow"))
     gate = tmp_path / "gate"
 
@@ -189,7 +195,7 @@ def test_an_application_that_hangs_does_not_hold_up_the_others(
 
 
 @pytest.mark.parametrize(("count", "kills"), [(3, 1), pytest.param(5, 3, marks=pytest.mark.slow)])
-def test_a_killed_server_of_a_pool_loses_and_doubles_nothing_of_any_application(
+def test_a_killed_thread_of_a_pool_loses_and_doubles_nothing_of_any_application(
     applications: Applications,
     new_topic: Callable[..., str],
     produce: Callable[..., None],
@@ -228,30 +234,31 @@ def test_a_killed_server_of_a_pool_loses_and_doubles_nothing_of_any_application(
         assert sum(exact(committed(sink)).values()) == sum(sent)
 
 
-def test_closing_one_application_leaves_the_servers_to_the_others_and_the_last_ends_them(
+def test_closing_one_application_leaves_the_threads_to_the_others_and_the_last_ends_them(
     applications: Applications,
     new_topic: Callable[..., str],
     produce: Callable[..., None],
     committed: Committed,
 ) -> None:
-    """A slot server ends with its last slot."""
+    """Stream threads of a pool end with its last application."""
     source, sinks = new_topic("in"), [new_topic("out") for _ in range(4)]
     streams = [applications.start(counting(source, sink)) for sink in sinks]
     produce(source, ("k", "w"))
     for each in streams:
         assert each.run_until_idle("300s")
-    servers = applications.processes()
-    assert len(servers) == min(applications.slot_pool.context.defaultParallelism, 4)
+    before = applications.processes()
+    assert len(before) == applications.threads.most_threads
     for each in streams[2:]:
         assert each.close("180s")
-    assert applications.processes() == servers
+    assert applications.processes() == before
     produce(source, ("k", "w"))
     for each in streams[:2]:
         assert each.run_until_idle("300s")
     assert [exact(committed(sink))["w"] for sink in sinks] == [2, 2, 1, 1]
     for each in streams[:2]:
         assert each.close("180s")
-    assert happens(lambda: not applications.processes(), within_s=30.0)
+    assert applications.processes() == set()
+    assert happens(lambda: not any(map(is_stream_thread, before)), within_s=30.0)
 
 
 def test_a_function_that_ends_its_process_takes_the_others_along_only_for_a_while(
@@ -270,11 +277,9 @@ def test_a_function_that_ends_its_process_takes_the_others_along_only_for_a_whil
 
     other = applications.start(counting(source, good))
     killer = applications.start(mapped(source, bad, deadly), task_timeout_ms=30_000)
-    # Both in one process: with one slot each they would have one place each.
     more = applications.start(mapped(source, new_topic("more"), lambda value: value))
     produce(source, ("k", "die"))
-    pool = applications.slot_pool
-    until(lambda: any(at not in pool._shared for at in pool._places.values()))
+    until(lambda: bool(applications.threads._private))
     produce(source, ("k", "w1"))
     until(lambda: len(committed(good)) == 2)
     assert exact(committed(good)) == {"die": 1, "w1": 1}
@@ -297,9 +302,8 @@ def test_the_state_of_a_pooled_application_goes_on_after_a_restart_and_can_be_as
         assert streams.run_until_idle("300s")
         assert streams.store("counts").get("w") == number
         if pool:
-            pid = slot_process(name, applications.folder, 0)
-            assert pid in applications.processes()
+            assert thread_process(streams, 0) in applications.processes()
             endpoint = streams._leading().runner.placement.endpoints[0]  # type: ignore[union-attr]
-            assert ask(endpoint, applications.slot_pool.secret, ("ping",)) == endpoint
+            assert ask(endpoint, applications.threads.secret, Ping()) == endpoint
         assert streams.close("180s")
     assert exact(committed(sink)) == {"w": 3}

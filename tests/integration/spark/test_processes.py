@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from signal import SIGCONT, SIGINT, SIGKILL, SIGSTOP, SIGTERM, Signals
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -15,7 +15,7 @@ import penstock as ps
 from penstock.kafka.admin import Admin
 from penstock.kafka.embedded import EmbeddedBroker
 from tests.integration.spark.application import counts
-from tests.integration.spark.instances import Instance, exact, slot_process, wait_for, words
+from tests.integration.spark.instances import Instance, exact, thread_process, wait_for, words
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -91,7 +91,7 @@ def test_signal_while_state_is_brought_back_ends_the_program(
     """What is only being prepared is not waited for."""
     produce(topics[0], *words(100))
     instance = start(is_slow_to_open=True)
-    wait_for(instance.slots, 90)
+    wait_for(instance.threads, 90)
     wait_for(lambda: instance.state == "RUNNING", 180)
     assert instance.end(number, seconds=10) == 0
     instance.wait_until_gone(90)
@@ -126,15 +126,15 @@ def test_signal_while_kafka_is_away_ends_the_program(
 
 
 def test_killed_driver_leaves_no_process_behind(start: Start) -> None:
-    """Neither Spark nor a slot outlives the program."""
+    """Neither Spark nor a stream thread outlives the program."""
     instance = start()
     instance.wait_until_running()
-    assert len(instance.slots()) == 2
+    assert len(instance.threads()) == 2
     instance.send(SIGKILL)
     instance.wait_until_gone(90)
 
 
-# Slots
+# Stream threads
 
 
 def counted(each: int) -> dict[str, int]:
@@ -156,16 +156,15 @@ def running(streams_of: Make, topics: Any) -> Callable[..., tuple[ps.KafkaStream
     return start
 
 
-def test_slot_killed_between_batches_is_restored_in_the_same_run(
-    running: Any, topics: Any, produce: Write, committed: Records, application_id: str,
-    tmp_path: Path,
-) -> None:  # fmt: skip
+def test_thread_killed_between_batches_is_restored_in_the_same_run(
+    running: Any, topics: Any, produce: Write, committed: Records
+) -> None:
     """Another process takes its place, and the application stays RUNNING."""
     source, sink = topics
     streams, seen = running()
     produce(source, *words(1_000))
     assert streams.run_until_idle("300s")
-    os.kill(slot_process(application_id, tmp_path / "state", 1), SIGKILL)
+    os.kill(thread_process(streams, 1), SIGKILL)
     produce(source, *words(1_000))
     wait_for(lambda: exact(committed(sink)) == counted(200), 180)
     assert dict(streams.store("counts").all()) == counted(200)
@@ -173,15 +172,15 @@ def test_slot_killed_between_batches_is_restored_in_the_same_run(
 
 
 @pytest.mark.slow
-def test_slot_killed_without_input_answers_queries_again(
-    running: Any, topics: Any, produce: Write, application_id: str, tmp_path: Path
+def test_thread_killed_without_input_answers_queries_again(
+    running: Any, topics: Any, produce: Write
 ) -> None:
-    """The driver notices by itself that a slot is gone."""
+    """The driver notices by itself that a stream thread is gone."""
     streams, seen = running()
     produce(topics[0], *words(1_000))
     assert streams.run_until_idle("300s")
     for number in (0, 1):
-        os.kill(slot_process(application_id, tmp_path / "state", number), SIGKILL)
+        os.kill(thread_process(streams, number), SIGKILL)
     wait_for(lambda: dict(streams.store("counts").all()) == counted(100), 180)
     assert seen == [ps.State.REBALANCING, ps.State.RUNNING]
 
@@ -191,10 +190,9 @@ def batches(streams: ps.KafkaStreams) -> int:
     return 0 if runner is None else runner.progress.batches
 
 
-def test_slot_killed_inside_batches_loses_nothing(
-    running: Any, topics: Any, produce: Write, committed: Records, application_id: str,
-    tmp_path: Path,
-) -> None:  # fmt: skip
+def test_thread_killed_inside_batches_loses_nothing(
+    running: Any, topics: Any, produce: Write, committed: Records
+) -> None:
     """The batch runs again in the same run; every key is counted once."""
     source, sink = topics
     streams, seen = running(pause_s=0.001, penstock_max_batch_records=500)
@@ -203,27 +201,27 @@ def test_slot_killed_inside_batches_loses_nothing(
         produce(source, *words(2_000))
         # Four batches: when the first is done, the second is under way.
         wait_for(lambda done=done: batches(streams) > done, 180)  # type: ignore[misc]
-        os.kill(slot_process(application_id, tmp_path / "state", number), SIGKILL)
+        os.kill(thread_process(streams, number), SIGKILL)
     wait_for(lambda: exact(committed(sink)) == counted(400), 180)
     assert dict(streams.store("counts").all()) == counted(400)
     assert seen == [ps.State.REBALANCING, ps.State.RUNNING]
 
 
 @pytest.mark.slow
-def test_slot_paused_inside_a_batch_is_replaced(
-    running: Any, topics: Any, produce: Write, committed: Records, application_id: str,
-    tmp_path: Path,
-) -> None:  # fmt: skip
-    """A process that is silent for 20 s is given up, and killed where it can be."""
+def test_thread_paused_inside_a_batch_is_replaced(
+    running: Any, topics: Any, produce: Write, committed: Records
+) -> None:
+    """A process that is silent for 20 s is given up, and Spark kills it."""
     source, sink = topics
-    _, seen = running(pause_s=0.001)
+    streams, seen = running(pause_s=0.001)
     produce(source, *words(4_000))
     wait_for(lambda: committed(sink), 180)
-    paused = slot_process(application_id, tmp_path / "state", 1)
+    paused = thread_process(streams, 1)
     os.kill(paused, SIGSTOP)
     try:
         wait_for(lambda: exact(committed(sink)) == counted(400), 180)
-        assert slot_process(application_id, tmp_path / "state", 1) != paused
+        assert thread_process(streams, 1) != paused
+        wait_for(lambda: not Path(f"/proc/{paused}").exists(), 60, "the paused process ends")
     finally:
         if Path(f"/proc/{paused}").exists():
             os.kill(paused, SIGCONT)
@@ -231,10 +229,83 @@ def test_slot_paused_inside_a_batch_is_replaced(
 
 
 @pytest.mark.slow
+def test_thread_paused_between_batches_is_replaced(
+    running: Any, topics: Any, produce: Write, committed: Records
+) -> None:
+    """Without input, too: its stores can be asked again, and Spark ends the paused process."""
+    source, sink = topics
+    streams, seen = running()
+    produce(source, *words(1_000))
+    assert streams.run_until_idle("300s")
+    paused = thread_process(streams, 0)
+    os.kill(paused, SIGSTOP)
+    wait_for(lambda: not Path(f"/proc/{paused}").exists(), 60, "the paused process ends")
+    assert dict(streams.store("counts").all()) == counted(100)
+    produce(source, *words(10))
+    wait_for(lambda: exact(committed(sink)) == counted(101), 60)
+    assert seen == [ps.State.REBALANCING, ps.State.RUNNING]
+
+
+def test_task_killed_by_spark_runs_again(
+    running: Any, topics: Any, produce: Write, committed: Records
+) -> None:
+    """Spark starts the task again, and nothing is lost; a user may do this on Spark's pages."""
+    source, sink = topics
+    streams, seen = running(pause_s=0.001, penstock_max_batch_records=500)
+    done = batches(streams)
+    produce(source, *words(2_000))
+    wait_for(lambda: batches(streams) > done, 180)
+    runner = streams._runner()
+    assert runner is not None
+    threads, java = runner.placement.threads, cast("Any", runner.placement.threads.context._jsc)
+    for each in list(threads._living.values()):
+        java.sc().killTaskAttempt(each.hello.attempt, True, "a test wants it")
+    wait_for(lambda: exact(committed(sink)) == counted(200), 180)
+    assert seen == [ps.State.REBALANCING, ps.State.RUNNING]
+
+
+def test_killed_python_daemon_takes_its_threads_along_and_all_come_back(
+    start: Start, topics: Any, produce: Write, committed: Records
+) -> None:
+    """A thread whose daemon is gone would be nobody's child, and nobody could end it."""
+    source, sink = topics
+    instance = start(pause_s=0.001)
+    instance.wait_until_running()
+    produce(source, *words(2_000))
+    wait_for(lambda: committed(sink), 180)
+    before = instance.threads()
+    parents = {parent_of(pid) for pid in before.values()}
+    assert len(parents) == 1
+    instance.send(SIGKILL, parents.pop())
+    wait_for(lambda: exact(committed(sink)) == counted(200), 180)
+    assert not set(before.values()) & set(instance.processes())
+    assert instance.end() == 0
+    instance.wait_until_gone(60)
+
+
+def parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+@pytest.mark.slow
+def test_function_that_hangs_does_not_keep_the_program_from_ending(
+    start: Start, topics: Any, produce: Write
+) -> None:
+    """Neither the program nor the process in which the function hangs stays."""
+    instance = start(pause_s=600.0)
+    wait_for(lambda: instance.state == "RUNNING", 180)
+    produce(topics[0], *words(10))
+    time.sleep(3)
+    assert instance.threads()
+    instance.end(SIGTERM, seconds=60)
+    instance.wait_until_gone(30)
+
+
+@pytest.mark.slow
 def test_a_minute_without_input_keeps_state_warm(
     running: Any, topics: Any, produce: Write, committed: Records
 ) -> None:
-    """Spark ends idle Python workers after a minute; slots are not among them."""
+    """Spark ends idle Python workers after a minute; stream threads are not among them."""
     source, sink = topics
     streams, _ = running()
     produce(source, *words(1_000))

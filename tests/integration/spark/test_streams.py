@@ -15,6 +15,7 @@ import pytest
 
 import penstock as ps
 from penstock.kafka.admin import Admin
+from tests.integration.spark.instances import wait_for
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -80,20 +81,28 @@ def test_group_offsets_are_visible_to_kafkas_tools(
     assert kafka_admin.group_offsets(application_id)[source, 0] == 7
 
 
-def test_sparks_pages_name_what_runs_after_subtopologies(
+def test_sparks_pages_show_one_job_that_runs_as_long_as_the_application(
     spark: Any, streams_of: Make, new_topic: Any, produce: Write, application_id: str
 ) -> None:
-    """Each stage of a batch is a job, described by the application and its sub-topologies."""
+    """It is named after the application, its tasks are the stream threads, and it succeeds."""
     source, sink = new_topic("lines"), new_topic("counts")
     produce(source, (None, "a b"))
-    with streams_of(counts(source, sink)) as streams:
+
+    def mine() -> list[tuple[str, int, int]]:
+        # Spark's own pages ask here; there is no public way.
+        found = spark.sparkContext._jsc.sc().statusStore().jobsList(None)
+        jobs = [found.apply(number) for number in range(found.size())]
+        return [
+            (str(each.status()), each.numActiveTasks(), each.numCompletedTasks())
+            for each in jobs
+            if each.description().isDefined()
+            and each.description().get() == f"{application_id}: stream threads"
+        ]
+
+    with streams_of(counts(source, sink), num_stream_threads=2) as streams:
         assert streams.run_until_idle("300s")
-    # Spark's own pages ask here; there is no public way.
-    found = spark.sparkContext._jsc.sc().statusStore().jobsList(None)
-    described = [found.apply(number).description() for number in range(found.size())]
-    mine = [each.get() for each in described if each.isDefined() and application_id in each.get()]
-    assert any(f"batch 0: sub-topology 0 ({source})" in each for each in mine)
-    assert any("batch 0: sub-topology 1 (" in each for each in mine)
+        assert mine() == [("RUNNING", 2, 0)]
+    wait_for(lambda: mine() == [("SUCCEEDED", 0, 2)], 30)
 
 
 def test_states_are_reported_in_order(streams_of: Make, new_topic: Any) -> None:

@@ -273,6 +273,9 @@ class BatchRunner:
                 fix="close the application before the session",
             )
         self._notice_lost()
+        if self.placement.has_leaving():
+            # Slots move between two batches.
+            self._planner.wants_batch = True
 
     def _notice_lost(self) -> None:
         """Let the next batch begin at once if a stream thread has ended: it restores the state."""

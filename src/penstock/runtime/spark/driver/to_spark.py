@@ -18,6 +18,7 @@ from penstock.config import REPARTITION_PURGE_INTERVAL_MS, StreamsConfig
 from penstock.errors import StreamsError
 from penstock.kafka.admin import Admin
 from penstock.model.topic_partition import TopicPartition
+from penstock.runtime.spark.driver.executors.spark_executors import is_local, local_cores
 from penstock.runtime.spark.driver.purge import Purge
 from penstock.runtime.spark.exchange.batch_log import BatchLog, offset_rows, offsets_from
 from penstock.runtime.spark.exchange.plan import to_spark_topic
@@ -44,6 +45,8 @@ class SparkSinks:
         self._log = batch_log
         self._admin = admin
         self._sinks = spark_sinks(application.plan.graph)
+        if self._sinks:
+            _check_cores(spark, self._sinks[0])
         config = StreamsConfig(application.config)
         self._purge = Purge(admin, config[REPARTITION_PURGE_INTERVAL_MS] / 1000)
 
@@ -166,3 +169,16 @@ def _as(text: Column, spark_type: str | None) -> Column:
 def _unwrapped(text: Column, spark_type: str) -> Column:
     wrapped = concat(lit('{"v":'), text, lit("}"))
     return from_json(wrapped, f"struct<v:{spark_type}>").getField("v")
+
+
+def _check_cores(spark: SparkSession, sink: ToSpark) -> None:
+    """Refuse a session with one core: the stream thread has it, and no other job could ever run."""
+    master = spark.sparkContext.master
+    if is_local(master) and local_cores(spark.sparkContext) < 2:
+        raise StreamsError(
+            "no-core-left",
+            f"node {sink.name!r}: to_spark runs Spark jobs, and the stream thread has the only"
+            f" core of {master!r}",
+            fix="give spark.master at least two cores, such as local[2]",
+            at=sink.site,
+        )

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pyspark import SparkContext
 
 from penstock.errors import StreamsError
+from penstock.runtime.spark.driver.executors.core_watch import CoreWatch
 from penstock.runtime.spark.driver.executors.spark_executors import is_local, known_executors
 
 log = logging.getLogger(__name__)
@@ -35,6 +36,7 @@ class ExecutorWatch:
         self._context = context
         self._tell = tell
         self._timeout_s = timeout_s
+        self._cores = CoreWatch(context, tell)
         self._master = str(context.getConf().get("spark.master", "local"))
         self._without_since: float | None = None
         self._is_told = False
@@ -45,11 +47,12 @@ class ExecutorWatch:
         Raises:
             StreamsError: ``no-executors``, if there has been none for too long.
         """
+        self._cores.look()
         if is_local(self._master):
             return
         now = time.monotonic()
         if known_executors(self._context) != 0:
-            self.over()
+            self._have_come()
             return
         self._without_since = self._without_since or now
         waited_s = now - self._without_since
@@ -65,6 +68,10 @@ class ExecutorWatch:
 
     def over(self) -> None:
         """Note that the application does not wait any more."""
+        self._cores.over()
+        self._have_come()
+
+    def _have_come(self) -> None:
         self._without_since = None
         if self._is_told:
             self._is_told = False

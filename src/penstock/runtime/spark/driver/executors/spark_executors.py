@@ -24,6 +24,17 @@ def is_local(master: str | None) -> bool:
     return master is None or master == "local" or master.startswith("local[")
 
 
+def local_cores(context: SparkContext) -> int:
+    """Return how many tasks a session of this machine runs at a time."""
+    java: Any = context._jsc
+    backend = java.sc().schedulerBackend()
+    try:
+        return int(backend.totalCores())
+    except Exception as error:  # noqa: BLE001 - not a public API
+        log.debug("the cores of the local session are not known: %s", error)
+        return context.defaultParallelism
+
+
 def executor_count(context: SparkContext) -> int:
     """Return how many executors run tasks; on one machine, the driver is the only one."""
     return max(known_executors(context) or 0, 1)
@@ -40,12 +51,15 @@ def known_executors(context: SparkContext) -> int | None:
 
 
 def executors_of(context: SparkContext) -> list[ExecutorId]:
-    """Return the executors that run tasks; none if Spark runs inside the driver."""
+    """Return the executors that stay and run tasks; none if Spark runs inside the driver."""
     java: Any = context._jsc
     convert = context._jvm.scala.jdk.javaapi.CollectionConverters  # type: ignore[union-attr]
     summaries: list[Any] = convert.asJava(java.sc().statusStore().executorList(True))
-    names = ((each.hostPort().rpartition(":")[0], each.id()) for each in summaries)
-    return sorted(ExecutorId(host, name) for host, name in names if name != "driver")
+    names = [(each.hostPort().rpartition(":")[0], each.id()) for each in summaries]
+    leaving = leaving_executors(context, {name for _, name in names})
+    return sorted(
+        ExecutorId(host, name) for host, name in names if name != "driver" and name not in leaving
+    )
 
 
 def leaving_executors(context: SparkContext, names: Iterable[str]) -> frozenset[str]:

@@ -66,10 +66,15 @@ class Placement:
         if not missing:
             return
         for number in missing:
-            self.threads.wait_for(self._seat(number), is_over, look)
+            if not self._has_target(number):
+                self.threads.wait_for(self._seat(number), is_over, look)
             if is_over.is_set():
                 return
             self._place(number)
+
+    def _has_target(self, slot: int) -> bool:
+        target = self._targets.get(slot)
+        return target is not None and self.threads.is_living(target)
 
     def _is_placed(self, slot: int) -> bool:
         endpoint = self.endpoints.get(slot)
@@ -156,9 +161,18 @@ class Placement:
         if not is_local(context.getConf().get("spark.master")):
             leaving = leaving_executors(context, {each.executor for each in threads})
             self._populate(leaving)
+            self.threads.retire(leaving)
         if not leaving and now - self._moved < _MOVE_S:
             return None
         return to_balance(self.endpoints, threads, self.threads.load(), leaving)
+
+    def has_leaving(self) -> bool:
+        """Tell whether Spark decommissions an executor on which a slot runs."""
+        context = self.threads.context
+        if is_local(context.getConf().get("spark.master")):
+            return False
+        names = {each.executor for each in self.endpoints.values()}
+        return bool(leaving_executors(context, names))
 
     def _populate(self, leaving: frozenset[str]) -> None:
         """Start a thread on an executor that has none, while another one has two slots more."""
@@ -168,7 +182,7 @@ class Placement:
         if max(load.values(), default=0) < 2 and not any(each.name in leaving for each in load):
             return
         for executor in executors_of(self.threads.context):
-            if executor.name not in leaving and self.threads.on(executor) is None:
+            if self.threads.on(executor) is None:
                 self.threads.add(executor)
 
     def begin_move(self, slot: int, target: Endpoint) -> None:

@@ -6,14 +6,19 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pyspark import SparkContext
 
 from penstock.errors import StreamsError
 from penstock.runtime.spark.driver.executors.copy_places import tag_variable
-from penstock.runtime.spark.driver.executors.spark_executors import ExecutorId, is_local
+from penstock.runtime.spark.driver.executors.spark_executors import (
+    ExecutorId,
+    is_local,
+    local_cores,
+)
 from penstock.runtime.spark.driver.session import ask_jvm
 from penstock.runtime.spark.driver.threads.assignment import place_of
 from penstock.runtime.spark.driver.threads.door import Door, LiveThread
@@ -115,6 +120,27 @@ class StreamThreads:
         for each in ending:
             each.end()
 
+    def retire(self, executors: Collection[str]) -> None:
+        """End idle threads of executors that are to go, and have them replaced elsewhere.
+
+        An executor waits for the tasks that run there, and a stream thread would never end. Copies
+        in such a thread end with it.
+        """
+        with self._changed:
+            busy = {at for seat, at in self._seats.items() if not seat.copy_at}
+            ending = [
+                each for each in self._living.values()
+                if each.endpoint.executor in executors and each.endpoint.server not in busy
+            ]  # fmt: skip
+            for each in ending:
+                log.info("stream thread %s leaves its executor", each.endpoint.server)
+                # Until its line ends, nothing else begins there.
+                self._forget(each)
+            if ending:
+                self._begin(len(ending), f"{self._name}: stream threads")
+        for each in ending:
+            each.end()
+
     def shrink(self, wanted: int) -> None:
         """Want fewer threads from now on; ``end_idle`` ends them."""
         with self._changed:
@@ -123,28 +149,25 @@ class StreamThreads:
     def close(self) -> None:
         """End all threads; Spark kills those that do not end by themselves."""
         with self._changed:
-            jobs, self._jobs = list(self._jobs.values()), {}
-            living = list(self._living.values())
-            door, self._door = self._door, None
-            self._wanted = 0
-            self._seats.clear()
-            self._private.clear()
-            self._changed.notify_all()
-        if door is not None:
-            door.close()
-        for each in living:
-            each.end()
-        deadline = time.monotonic() + (_END_S if living else 0.0)
-        for job in jobs:
-            job.close(max(deadline - time.monotonic(), 0.0))
-        for each in living:
-            each.hang_up()
+            ending = self._given_up()
+        ending.close()
+
+    def _given_up(self) -> _Ending:
+        """Return everything there is, and begin anew: an application may start meanwhile."""
+        ending = _Ending(list(self._jobs.values()), list(self._living.values()), self._door)
+        self._jobs, self._door = {}, None
+        self._wanted = 0
+        self._living.clear()
+        self._seats.clear()
+        self._private.clear()
+        self._changed.notify_all()
+        return ending
 
     def _with_room(self, wanted: int) -> int:
         """Return how many threads fit, so that other jobs of a local session are not locked out."""
         if not is_local(self.context.getConf().get("spark.master")):
             return wanted
-        cores = _local_cores(self.context)
+        cores = local_cores(self.context)
         return max(min(wanted, cores - 1), 1)
 
     def _begin(self, count: int, title: str, executor: ExecutorId | None = None) -> ThreadJob:
@@ -178,13 +201,16 @@ class StreamThreads:
     def left(self, thread: LiveThread) -> None:
         """Note that a thread is gone; its slots need another one."""
         with self._changed:
-            server = thread.endpoint.server
-            if self._living.get(server) is thread:
-                del self._living[server]
-                self._beats.pop(server, None)
-                for seat in [seat for seat, at in self._seats.items() if at == server]:
-                    del self._seats[seat]
+            if self._living.get(thread.endpoint.server) is thread:
+                self._forget(thread)
             self._changed.notify_all()
+
+    def _forget(self, thread: LiveThread) -> None:
+        server = thread.endpoint.server
+        del self._living[server]
+        self._beats.pop(server, None)
+        for seat in [seat for seat, at in self._seats.items() if at == server]:
+            del self._seats[seat]
 
     def beat(self, server: str, state: str) -> None:
         """Note the state of a thread's process, as the system has it."""
@@ -325,22 +351,36 @@ class StreamThreads:
             self._applications.discard(application_id)
             for seat in [each for each in self._seats if each.application_id == application_id]:
                 del self._seats[seat]
-            own = {name for each, name in self._private.items()
-                   if each.application_id == application_id}  # fmt: skip
-            ending = [each for each in self._living.values() if each.hello.job in own]
-            is_last = not self._applications
-        for each in ending:
+            own = [each for each in self._private if each.application_id == application_id]
+            ending = self._private_of(own) if self._applications else self._given_up()
+        ending.close()
+
+    def _private_of(self, seats: Iterable[Seat]) -> _Ending:
+        """Return the jobs that only these slots had, and forget them: the slots may come again."""
+        jobs = [self._jobs.pop(self._private.pop(seat)) for seat in seats]
+        names = {job.name for job in jobs}
+        threads = [each for each in self._living.values() if each.hello.job in names]
+        for each in threads:
+            self._forget(each)
+        return _Ending(jobs, threads, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """Jobs that are to end, their threads, and the door through which threads came."""
+
+    jobs: Sequence[ThreadJob]
+    living: Sequence[LiveThread]
+    door: Door | None
+
+    def close(self) -> None:
+        for each in self.living:
             each.end()
-        if is_last:
-            self.close()
-
-
-def _local_cores(context: SparkContext) -> int:
-    """Return how many tasks a session of this machine runs at a time."""
-    java: Any = context._jsc
-    backend = java.sc().schedulerBackend()
-    try:
-        return int(backend.totalCores())
-    except Exception as error:  # noqa: BLE001 - not a public API
-        log.debug("the cores of the local session are not known: %s", error)
-        return context.defaultParallelism
+        deadline = time.monotonic() + (_END_S if self.living else 0.0)
+        for job in self.jobs:
+            job.close(max(deadline - time.monotonic(), 0.0))
+        if self.door is not None:
+            # Not before: a thread that Spark starts again meanwhile is told to end.
+            self.door.close()
+        for each in self.living:
+            each.hang_up()
