@@ -100,8 +100,8 @@ NUM_STREAM_THREADS = Setting(
     "num.stream.threads",
     at_least(1),
     1,
-    "How many tasks run at the same time. Each stream thread is a Spark task that stays, and holds a"
-    " core.",
+    "How many tasks run at the same time. Each stream thread is a Spark task that stays, and holds"
+    " a core.",
 )
 SLOT_POOL = Setting(
     "penstock.slot.pool",
