@@ -57,7 +57,7 @@ DIFFERS = {
     "max.task.idle.ms": "A batch waits as a whole.",
     "metrics.recording.level": "TRACE adds nothing.",
     "num.standby.replicas": "Java: so many copies, spread over all instances.",
-    "num.stream.threads": "Java: threads of one instance. Here: slots over the whole cluster.",
+    "num.stream.threads": "Java: threads of one instance. Here: threads of the whole cluster.",
     "rack.aware.assignment.tags": "Java: tags of instances (client.tag.zone). Here: tags of"
     " executors, from the environment of their hosts (PENSTOCK_CLIENT_TAG_ZONE).",
     "session.timeout.ms": "Java: 45 s, for every thread.",

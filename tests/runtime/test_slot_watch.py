@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 import pytest
+from penstock.runtime.spark.driver.executors.slot_watch import SlotWatch
+from penstock.runtime.spark.driver.placement import Placement
 
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.driver.executors import slot_watch
-from penstock.runtime.spark.driver.executors.slot_watch import SlotWatch
-from penstock.runtime.spark.driver.placement import Placement
 from penstock.runtime.spark.exchange.channel import OK, accepted, listen, receive, send
 from penstock.runtime.spark.exchange.doing import Doing
 from penstock.runtime.spark.exchange.stage_request import Endpoint, StageRequest

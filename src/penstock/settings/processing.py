@@ -97,14 +97,18 @@ COMMIT_INTERVAL_MS = Setting(
     "How often offsets, state and output become visible together: a batch is a commit.",
 )
 NUM_STREAM_THREADS = Setting(
-    "num.stream.threads", at_least(1), 1, "How many tasks run at the same time."
+    "num.stream.threads",
+    at_least(1),
+    1,
+    "How many tasks run at the same time. Each stream thread is a Spark task that stays, and holds"
+    " a core.",
 )
 SLOT_POOL = Setting(
     "penstock.slot.pool",
     text,
     "",
-    "Applications of one process with the same value share slot servers and Spark jobs, which suits"
-    " many small ones. If it is empty, an application has its own.",
+    "Applications of one process with the same value share stream threads, which suits many small"
+    " ones. If it is empty, an application has its own.",
 )
 REPLICATION_FACTOR = Setting(
     "replication.factor", integer, -1, "Replicas of internal topics; -1 leaves it to the broker."

@@ -10,9 +10,9 @@ import penstock as ps
 from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.driver.application_run import ApplicationRun
-from penstock.runtime.spark.driver.observing.progress import Progress
 from penstock.runtime.spark.driver.changes.renumbering import renumbered
 from penstock.runtime.spark.driver.observing.metadata import StreamsMetrics
+from penstock.runtime.spark.driver.observing.progress import Progress
 from penstock.runtime.spark.exchange.batch_log import BatchPlan, Marker
 from penstock.runtime.spark.exchange.plan import Plan, make_plan
 from penstock.runtime.states import State
