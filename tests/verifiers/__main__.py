@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> int:
     verdicts = []
     for name, guarantee in _planned(given.names, given.guarantee):
         brokers = given.brokers or SCENARIOS[name].brokers
-        options = Options(guarantee, kills, given.seed, brokers)
+        options = Options(guarantee, kills, given.seed, brokers, given.rounds)
         verdicts.append(run_one(name, options, keep=given.keep))
         _say(table(verdicts))
     if not verdicts:
@@ -78,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--guarantee", choices=BOTH, help="only with this one")
     parser.add_argument("--seed", type=int, default=1, help="the seed of the kills")
     parser.add_argument("--brokers", type=int, help="how many Kafka brokers; by default 3 or 1")
+    parser.add_argument("--rounds", type=int, default=2, help="how often eos kills each kind")
     parser.add_argument("--keep", action="store_true", help="keep the folders with all logs")
     return parser
 

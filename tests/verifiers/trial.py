@@ -45,6 +45,8 @@ class Options:
     kills: tuple[str, ...] = ()
     seed: int = 1
     brokers: int = 3
+    #: How often each kind is killed, at least, where Java's generator goes on for ever.
+    rounds: int = 2
 
 
 @dataclass
@@ -211,9 +213,11 @@ class Trial:
         )
         self._is_supervised = True
         self.app.start()
-        if self._progress is None:
-            self._progress = Progress(self.servers, application)
-            self._progress.start()
+        if self._progress is not None:
+            self._progress.stop()
+        # A reset takes offsets back, so what was seen of a former program counts no more.
+        self._progress = Progress(self.servers, application)
+        self._progress.start()
         return self.app
 
     @property

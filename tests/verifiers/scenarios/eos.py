@@ -8,9 +8,8 @@ from tests.verifiers.trial import Trial, TrialError
 
 _PARTITIONS = 5
 _DELIVERED = "ALL-RECORDS-DELIVERED"
-#: How often each kind is killed, and how long that may take.
-_ROUNDS = 2
-_KILLING_S = 420.0
+#: How long one round of kills may take.
+_ROUND_S = 300.0
 #: Without kills Java still has to write something.
 _PRODUCED = "10000 records produced"
 _SETTINGS = {
@@ -35,11 +34,11 @@ def _run(trial: Trial, program: str, command: str) -> str:
     trial.start_app(program, eos.APPLICATION, _SETTINGS)
     trial.wait_for_app()
     driver = trial.java("StreamsEosTest", trial.properties(), "run", version=WITH_EOS)
-    injector = trial.disturb()
+    injector, wanted = trial.disturb(), trial.options.rounds
     trial.wait(
-        lambda: driver.has(_PRODUCED) and trial.rounds() >= _ROUNDS,
-        _KILLING_S,
-        f"{_ROUNDS} rounds of kills, and {_PRODUCED!r}",
+        lambda: driver.has(_PRODUCED) and trial.rounds() >= wanted,
+        wanted * _ROUND_S,
+        f"{wanted} rounds of kills, and {_PRODUCED!r}",
     )
     trial.calm()
     trial.wait(lambda: trial.has_recovered(injector), 120.0, "a commit after the last kill")
