@@ -8,12 +8,32 @@ from tests.verifiers.java_program import JavaProgram, write_properties
 from tests.verifiers.trial import Trial, TrialError
 
 _DRAIN_S = 180.0
+#: What Java writes while things are killed, at least, and in how much time.
+_RECORDS = 5_000
+_RATE = 250
+_ROUND_S = 300.0
+_ACKNOWLEDGED = "producer_send_success"
+
+
+def feed_through_kills(trial: Trial, topic: str) -> None:
+    """Let Java write until each kind has been killed once, and the program has read it all."""
+    producer = start_producer(trial, topic, -1, _RATE)
+    trial.disturb()
+    trial.wait(
+        lambda: trial.rounds() >= 1 and producer.text.count(_ACKNOWLEDGED) >= _RECORDS,
+        _ROUND_S,
+        f"a round of kills, and {_RECORDS} records",
+    )
+    trial.calm()
+    producer.ask_to_end()
+    trial.wait(lambda: not producer.is_running, 150.0, "Java's producer to end")
+    drain(trial, topic)
 
 
 def start_producer(
     trial: Trial, topic: str, records: int, rate: int, prefix: int | None = None
 ) -> JavaProgram:
-    """Let Java write the numbers from 0 on, so many in a second."""
+    """Let Java write the numbers from 0 on, so many in a second; -1 records for no end."""
     arguments = [
         "--topic", topic, "--max-messages", str(records), "--throughput", str(rate),
         "--bootstrap-server", trial.servers,
@@ -25,7 +45,7 @@ def start_producer(
 
 def acknowledged(producer: JavaProgram) -> list[str]:
     """Return the values that Kafka has acknowledged to a producer."""
-    return [each["value"] for each in _events(producer) if each["name"] == "producer_send_success"]
+    return [each["value"] for each in _events(producer) if each["name"] == _ACKNOWLEDGED]
 
 
 def consume(trial: Trial, topic: str, records: int, timeout_s: float) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 
@@ -46,6 +46,23 @@ def table(verdicts: Sequence[Verdict]) -> str:
     failed = sum(not each.is_ok for each in verdicts)
     end = f"{failed} of {len(verdicts)} FAILED" if failed else f"all {len(verdicts)} passed"
     return "\n".join([*lines, end])
+
+
+def differences(
+    expected: Mapping[str, int], found: Mapping[str, int], *, may_double: bool
+) -> dict[str, tuple[int | None, int | None]]:
+    """Return what was found and what was expected, for each key that is wrong.
+
+    Args:
+        may_double: at least once may count a record twice, so that a sum is too great.
+    """
+    wrong = {}
+    for key in sorted({*expected, *found}):
+        wanted, actual = expected.get(key), found.get(key)
+        is_doubled = may_double and None not in (wanted, actual) and (actual or 0) > (wanted or 0)
+        if actual != wanted and not is_doubled:
+            wrong[key] = (actual, wanted)
+    return wrong
 
 
 def _line(name: str, guarantee: str, kills: str, seconds: str, verdict: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 from tests.verifiers.__main__ import main
 from tests.verifiers.jars import LATEST, WITH_EOS, listed
 from tests.verifiers.kills import KINDS, Kills, Progress
-from tests.verifiers.report import Verdict, table
+from tests.verifiers.report import Verdict, differences, table
 
 
 def test_verdict_wants_the_judge_and_every_kill() -> None:
@@ -30,6 +30,16 @@ def test_verdict_without_a_word_of_the_judge_is_a_failure() -> None:
     silent = Verdict("eos", "exactly_once_v2")
     assert not silent.is_ok
     assert "the judge has not said" in table([silent])
+
+
+def test_sum_may_be_too_great_only_with_at_least_once() -> None:
+    """A sum that is too small has lost a record, which no guarantee allows."""
+    expected, found = {"a": 5, "b": 5, "c": 5}, {"a": 6, "b": 4, "d": 1}
+    assert differences(expected, found, may_double=False) == {
+        "a": (6, 5), "b": (4, 5), "c": (None, 5), "d": (1, None),
+    }  # fmt: skip
+    assert "a" not in differences(expected, found, may_double=True)
+    assert len(differences(expected, found, may_double=True)) == 3
 
 
 def test_commit_from_before_a_kill_is_no_recovery() -> None:

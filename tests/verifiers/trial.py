@@ -24,6 +24,7 @@ from tests.cluster.schedule import Schedule
 from tests.verifiers.jars import LATEST, class_path
 from tests.verifiers.java_program import JavaProgram, command, write_properties
 from tests.verifiers.kills import Kills, Progress
+from tests.verifiers.report import differences
 
 _LOOP_S = 0.2
 _PROGRESS_S = 15.0
@@ -143,12 +144,7 @@ class Trial:
     def compare(self, topic: str, expected: Mapping[str, int], found: Mapping[str, int]) -> None:
         """Note the keys whose last value is wrong; at least once may have counted some twice."""
         may_double = self.options.guarantee == "at_least_once"
-        wrong = {
-            key: (found.get(key), expected.get(key))
-            for key in {*expected, *found}
-            if found.get(key) != expected.get(key)
-            and not (may_double and found.get(key, 0) > expected.get(key, 0))
-        }
+        wrong = differences(expected, found, may_double=may_double)
         if wrong or not expected:
             self.problems.append(f"{topic}: (found, expected) of {len(wrong)} keys: {wrong}")
 

@@ -11,7 +11,7 @@ import sys
 from collections import defaultdict
 
 from penstock.serde.serdes import Serdes
-from tests.verifiers.produced import drain, start_producer
+from tests.verifiers.produced import feed_through_kills
 from tests.verifiers.programs import named_repartition
 from tests.verifiers.programs.named_repartition import APPLICATION, INPUT, SUMS
 from tests.verifiers.programs.optimized import key_of
@@ -19,8 +19,6 @@ from tests.verifiers.trial import Trial, TrialError
 
 _PARTITIONS = 6
 _SETTINGS = {"statestore.cache.max.bytes": 0, "commit.interval.ms": 100}
-_RECORDS = 10_000
-_RATE = 250
 
 
 def run(trial: Trial) -> str:
@@ -39,14 +37,8 @@ def run(trial: Trial) -> str:
 def _run_version(trial: Trial, program: str, settings: dict[str, str]) -> None:
     trial.start_app(program, APPLICATION, {**_SETTINGS, **settings})
     trial.wait_for_app()
-    producer = start_producer(trial, INPUT, _RECORDS, _RATE)
-    trial.disturb()
-    trial.wait(lambda: not producer.is_running, 300.0, "Java's producer")
-    trial.calm()
-    drain(trial, INPUT)
+    feed_through_kills(trial, INPUT)
     trial.close_app()
-    if producer.code:
-        raise TrialError(f"Java's producer failed:\n{producer.tail()}")
 
 
 def _check_refusal(trial: Trial) -> None:

@@ -10,16 +10,13 @@ import sys
 from collections import defaultdict
 
 from penstock.serde.serdes import Serdes
-from tests.verifiers.produced import drain, start_producer
+from tests.verifiers.produced import feed_through_kills
 from tests.verifiers.programs import optimized
 from tests.verifiers.programs.optimized import JOINED, LENGTHS, SUMS, key_of
 from tests.verifiers.trial import Trial, TrialError
 
 _PARTITIONS = 6
 _SETTINGS = {"statestore.cache.max.bytes": 0, "commit.interval.ms": 100}
-#: How many records Java writes to each version of the program.
-_RECORDS = 10_000
-_RATE = 250
 
 
 def run(trial: Trial) -> str:
@@ -42,14 +39,8 @@ def _run_version(trial: Trial, program: str, repartition_topics: int) -> None:
     trial.start_app(program, optimized.APPLICATION, settings)
     trial.wait_for_app()
     trial.wait_for_app(f"REPARTITION TOPIC COUNT={repartition_topics}\n", 1.0)
-    producer = start_producer(trial, optimized.INPUT, _RECORDS, _RATE)
-    trial.disturb()
-    trial.wait(lambda: not producer.is_running, 300.0, "Java's producer")
-    trial.calm()
-    drain(trial, optimized.INPUT)
+    feed_through_kills(trial, optimized.INPUT)
     trial.close_app()
-    if producer.code:
-        raise TrialError(f"Java's producer failed:\n{producer.tail()}")
 
 
 def _reset(trial: Trial) -> None:
