@@ -14,6 +14,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from penstock.kafka.download.jar_download import DownloadError
+from penstock.kafka.installation import ensure_installed
+from tests.verifiers.jars import LATEST, WITH_EOS, class_path
 from tests.verifiers.kills import KINDS
 from tests.verifiers.report import Verdict, table
 from tests.verifiers.scenarios import BOTH, SCENARIOS
@@ -28,15 +31,20 @@ def main(arguments: list[str]) -> int:
         if name not in SCENARIOS:
             parser.error(f"{name!r} is not one of {', '.join(SCENARIOS)}")
     kills = _chosen(parser, given.kills)
+    planned = _planned(given.names, given.guarantee)
+    if not planned:
+        parser.error(f"none of these verifiers can judge {given.guarantee}")
     signal.signal(signal.SIGTERM, _leave)
+    try:
+        _download()
+    except DownloadError as error:
+        parser.exit(2, f"{error}\nthis needs Maven Central, or a mirror in ~/.m2/settings.xml\n")
     verdicts = []
-    for name, guarantee in _planned(given.names, given.guarantee):
+    for name, guarantee in planned:
         brokers = given.brokers or SCENARIOS[name].brokers
         options = Options(guarantee, kills, given.seed, brokers, given.rounds)
         verdicts.append(run_one(name, options, keep=given.keep))
         _say(table(verdicts))
-    if not verdicts:
-        parser.error(f"none of these verifiers can judge {given.guarantee}")
     return 0 if all(each.is_ok for each in verdicts) else 1
 
 
@@ -59,6 +67,13 @@ def run_one(name: str, options: Options, *, keep: bool = False) -> Verdict:
     else:
         _say(f"{name}: the logs are in {folder}")
     return verdict
+
+
+def _download() -> None:
+    """Fetch the jars before anything is started."""
+    _, distribution = ensure_installed()
+    for version in (LATEST, WITH_EOS):
+        class_path(version, distribution)
 
 
 def _planned(names: list[str], guarantee: str | None) -> list[tuple[str, str]]:
