@@ -24,7 +24,7 @@ PROGRESS := awk '/Downloading .*[0-9]+ ?Mi?B/ {sub(/^ */, ""); print "  " $$0; f
 
 .PHONY: help
 help: ## Print every target with what it does
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-8s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-9s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: ## Make or refresh .venv with the locked versions (needs only Python 3.11+)
@@ -118,6 +118,10 @@ cluster: setup ## Break a whole cluster at random; ARGS="--minutes 5 --seed 7 --
 .PHONY: ordinary
 ordinary: setup ## Do what operators do every day, and compare all; ARGS="--minutes 5 --actions quota,clock"
 	@$(BIN)/python -m tests.ordinary $(ARGS)
+
+.PHONY: verifiers
+verifiers: setup ## Let Kafka's own system tests judge us, with kills; ARGS="smoke --kills driver,broker"
+	@$(BIN)/python -m tests.verifiers $(ARGS)
 
 .PHONY: wheel
 wheel: setup ## Build the wheel and the source distribution into dist/

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tests.cluster.faults import Faults
-from tests.cluster.watch import CommitWatch
+from tests.cluster.watch import Watch
 
 #: How often each kind comes, next to the others. Stream threads and executors die most often.
 _WEIGHTS = {
@@ -46,7 +46,7 @@ class Injector:
     chance: random.Random
     kinds: Sequence[str]
     report: Callable[[str], None]
-    watch: CommitWatch
+    watch: Watch
     pause_s: tuple[float, float] = (3.0, 12.0)
     is_script: bool = False
     done: list[Done] = field(default_factory=list)

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from confluent_kafka import KafkaException
 
@@ -27,6 +28,13 @@ class Gap:
     @property
     def length_s(self) -> float:
         return self.end_s - self.start_s
+
+
+class Watch(Protocol):
+    """What the injector asks: whether the application works again."""
+
+    def has_committed(self, since_s: float) -> bool:
+        """Whether a commit was seen after a moment of the monotonic clock."""
 
 
 class CommitWatch(threading.Thread):
