@@ -26,6 +26,7 @@ from penstock.runtime.local.memory_kafka import MemoryKafka
 from penstock.runtime.local.staged import MemoryDisk, StagedApplication
 from penstock.runtime.spark.exchange.batch_log import BatchPlan
 from penstock.runtime.spark.exchange.stage_request import (
+    Release,
     Report,
     StageRequest,
 )
@@ -85,6 +86,22 @@ def test_a_request_that_was_answered_is_answered_again(kafka: MemoryKafka, stage
     commits = kafka.commits
     assert asked.slot.run(asked.requests[-1]) == asked.reports[1]
     assert (len(kafka.committed), kafka.commits) == (written, commits)
+
+
+def test_a_request_that_comes_after_the_end_of_a_slot_opens_nothing(
+    kafka: MemoryKafka, staged: Staged
+) -> None:
+    """It may have waited for the slot. The databases belong to another process by then."""
+    application = staged(words)
+    asked = slot_and_requests(application)
+    send(kafka, "a")
+    application.run_batch(0)
+    asked.slot.close(Release())
+    for work in (asked.slot.run, asked.slot.warm_up):
+        with pytest.raises(StreamsError) as raised:
+            work(replace(asked.requests[0], batch=7))
+        assert raised.value.code == "slot-unreachable"
+    assert asked.slot.tasks == {}
 
 
 def test_a_request_of_an_older_batch_is_refused(kafka: MemoryKafka, staged: Staged) -> None:

@@ -22,6 +22,7 @@ from penstock.config import (
     STATE_CLEANUP_DIR_MAX_AGE_MS,
     StreamsConfig,
 )
+from penstock.errors import StreamsError
 from penstock.kernel.clocks import Clocks
 from penstock.kernel.settings import TaskSettings
 from penstock.model.task_id import TaskId
@@ -88,6 +89,8 @@ class Slot:
         #: Held while state changes, and by threads that answer queries.
         self.reading = threading.RLock()
         self._server = server
+        #: A request that has waited for the end of this slot must not open its stores again.
+        self._is_closed = False
         self._plan = application.plan
         self._config = StreamsConfig(application.config)
         use_log_format(self._config)
@@ -124,6 +127,7 @@ class Slot:
     def warm_up(self, first: StageRequest) -> None:
         """Make the clients and restore the state before the first batch is planned."""
         with self.lock:
+            self._refuse_if_closed()
             try:
                 # A restore makes millions of objects that live only briefly. Collecting garbage
                 # took a third of its time.
@@ -228,6 +232,7 @@ class Slot:
         the same reports and does not run the tasks again.
         """
         with self.lock:
+            self._refuse_if_closed()
             slots, reports = self._answered.get(request.step, (0, []))
             if slots == request.slots:
                 if request.is_rerun:
@@ -250,6 +255,14 @@ class Slot:
             self.asked = time.monotonic()
             self._clean_up()
             return reports
+
+    def _refuse_if_closed(self) -> None:
+        if self._is_closed:
+            raise StreamsError(
+                "slot-unreachable",
+                f"slot {self.number} was closed before the request began",
+                fix="nothing to do: the batch runs again in the slot's next stream thread",
+            )
 
     def _refuse_stale(self, request: StageRequest) -> None:
         newest = max(self._answered, default=request.step)
@@ -485,6 +498,7 @@ class Slot:
     def close(self, release: Release) -> None:
         """Write all committed state to disk and close; a slot that moves deletes its folders."""
         with self.lock:
+            self._is_closed = True
             for task, state in self._tasks.items():
                 state.close()
                 if release.is_moved:

@@ -120,12 +120,16 @@ class SlotServer:
         self._socket.close()
         for connection in list(self._connections):
             shut(connection)
+        self._patience.end()
         return not closing.is_alive()
 
     def _close_all(self) -> None:
-        for slot in list(self._slots):
+        with self._lock:
+            # From now on none is added.
+            slots, standbys = list(self._slots), list(self._standbys)
+        for slot in slots:
             self._close(slot, Release())
-        for standby in list(self._standbys):
+        for standby in standbys:
             self._stand_down(standby)
 
     def _accept(self) -> None:
@@ -247,8 +251,15 @@ class SlotServer:
             if wanted not in self._slots:
                 self._stand_down(StandbyId(application.id, number))
                 adopt(application, number)
-                self._slots[wanted] = Slot(application, number, self.endpoint.server)
+                self._keep(wanted, Slot(application, number, self.endpoint.server))
             return self._slots[wanted]
+
+    def _keep(self, slot: SlotId, made: Slot) -> None:
+        """Note a new slot, unless this thread ends: nothing would close it any more."""
+        with self._lock:
+            if self._closing.is_set():
+                raise _no_slot(slot.number)
+            self._slots[slot] = made
 
     def _close(self, slot: SlotId, release: Release) -> None:
         with self._lock:
@@ -262,6 +273,8 @@ class SlotServer:
         application = self._loaded(pickled)
         self._stand_down(standby)
         with self._lock:
+            if self._closing.is_set():
+                raise _no_slot(standby.number)
             self._standbys[standby] = Standby(application, standby.number, slots)
 
     def _stand_down(self, standby: StandbyId) -> None:
@@ -317,7 +330,12 @@ class Patience:
 
     def look(self) -> None:
         """Return to the usual switch interval if no question has come for a while."""
-        if self._is_short and time.monotonic() - self._last > _QUIET_S:
+        if time.monotonic() - self._last > _QUIET_S:
+            self.end()
+
+    def end(self) -> None:
+        """Return to the usual switch interval now."""
+        if self._is_short:
             self._is_short = False
             sys.setswitchinterval(self._usual_s)
 

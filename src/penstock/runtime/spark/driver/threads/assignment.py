@@ -97,8 +97,16 @@ def _between_executors(
 def _between_threads(
     own: Mapping[int, Endpoint], threads: Sequence[Endpoint], load: Mapping[str, int]
 ) -> tuple[int, Endpoint] | None:
-    emptiest = min(threads, key=lambda each: load.get(each.server, 0))
-    slot = max(own, key=lambda number: (load.get(own[number].server, 0), number))
-    if load.get(own[slot].server, 0) - load.get(emptiest.server, 0) < 2:
+    # Only threads of one executor are compared: executors may have different numbers of threads,
+    # and slots would go to and fro between the two comparisons.
+    found: list[tuple[int, int, Endpoint]] = []
+    for slot, thread in own.items():
+        beside = [each for each in threads if place_of(each) == place_of(thread)]
+        emptiest = min(beside, key=lambda each: load.get(each.server, 0), default=thread)
+        more = load.get(thread.server, 0) - load.get(emptiest.server, 0)
+        if more >= 2:
+            found.append((more, slot, emptiest))
+    if not found:
         return None
-    return slot, emptiest
+    _, slot, target = max(found, key=lambda each: each[:2])
+    return slot, target
