@@ -45,6 +45,8 @@ class Threads:
     door: Door = field(init=False)
     came: list[LiveThread] = field(default_factory=list)
     gone: list[LiveThread] = field(default_factory=list)
+    #: What the process beside a thread has said about it.
+    states: list[str] = field(default_factory=list)
     changed: threading.Condition = field(default_factory=threading.Condition)
 
     def __post_init__(self) -> None:
@@ -58,6 +60,11 @@ class Threads:
     def left(self, thread: LiveThread) -> None:
         with self.changed:
             self.gone.append(thread)
+            self.changed.notify_all()
+
+    def beat(self, server: str, state: str) -> None:
+        with self.changed:
+            self.states.append(state)
             self.changed.notify_all()
 
     def first(self, within_s: float = 60.0) -> LiveThread:

@@ -22,7 +22,6 @@ from penstock.runtime.spark.driver import batch_runner, slot_release
 from penstock.runtime.spark.driver.batch_runner import BatchRunner
 from penstock.runtime.spark.driver.threads.placement import Placement
 from penstock.runtime.spark.exchange.batch_log import BatchPlan, Cut, LogState
-from penstock.runtime.spark.exchange.channel import ThreadLostError
 from penstock.runtime.spark.exchange.questions import CloseSlot, SlotId
 from penstock.runtime.spark.exchange.stage_request import (
     Endpoint,
@@ -117,6 +116,9 @@ class Threads:
 
     def is_living(self, endpoint: Endpoint) -> bool:
         return endpoint.server not in self.gone
+
+    def is_awake(self, server: str) -> bool:
+        return False
 
     def vacate(self, seats: Any) -> None:
         self.vacated += [seat.number for seat in seats]
@@ -378,14 +380,14 @@ def test_a_batch_that_kafka_does_not_take_in_time_runs_again_with_less(
     """With a quota, a rerun of the same size would never be committed, however often it runs."""
     asked: list[int] = []
 
-    def answer(task: SlotTask) -> Outcome:
-        asked.append(task.request.limits.bytes)
+    def answer(request: StageRequest) -> Outcome:
+        asked.append(request.limits.bytes)
         if len(asked) == 1:
             return Outcome(slot=0, error=StreamsError("worker-lost", "its process is gone"))
         if len(asked) < 13:
             return Outcome(slot=0, error=StreamsError("broker-away", "not taken within 30 s"))
         driver.runner.stop(0)
-        return done(task)
+        return done(request)
 
     driver = Driver(staged, answer)
     driver.planner.may_go_on.set()
@@ -497,26 +499,11 @@ def test_a_thread_that_is_lost_lets_the_next_batch_begin_at_once(
     assert driver.runner.stop(10)
 
 
-def test_a_paused_thread_is_given_up_while_there_is_no_input(
-    staged: StagedApplication, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Only silence tells that a process is paused: its connections stay open."""
-    driver = Driver(staged, done, slots={0: "here", 1: "paused", 2: "paused"})
-    asked: list[str] = []
-
-    def ping(endpoint: Endpoint, secret: bytes, *more: Any) -> None:
-        asked.append(endpoint.server)
-        if endpoint.server == "paused":
-            raise ThreadLostError("worker-lost", "silent")
-
-    scala = SimpleNamespace(isStopped=lambda: False)
+def test_a_session_that_was_stopped_ends_the_application(staged: StagedApplication) -> None:
+    """Its stream threads are gone for good."""
+    driver = Driver(staged, done)
+    scala = SimpleNamespace(isStopped=lambda: True)
     driver.threads._jsc = SimpleNamespace(sc=lambda: scala)
-    driver.threads.give_up = driver.threads.gone.add
-    monkeypatch.setattr(batch_runner, "ask", ping)
-    driver.runner._look_around()
-    assert sorted(asked) == ["here", "paused"]
-    assert set(driver.runner.placement.endpoints) == {0}
-    scala.isStopped = lambda: True
     with pytest.raises(StreamsError) as raised:
         driver.runner._look_around()
     assert raised.value.code == "spark-lost"

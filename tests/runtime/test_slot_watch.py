@@ -1,6 +1,6 @@
-"""The thread that asks all slots: servers stay, and what takes long is named.
+"""The thread that asks all slots: paused ones are noticed, and what takes long is named.
 
-Exercises ``executors.slot_watch`` over real connections.
+Exercises ``threads.slot_watch`` over real connections.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 import pytest
-from penstock.runtime.spark.driver.executors.slot_watch import SlotWatch
-from penstock.runtime.spark.driver.placement import Placement
 
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.driver.executors import slot_watch
-from penstock.runtime.spark.exchange.channel import OK, accepted, listen, receive, send
+from penstock.runtime.spark.driver.threads import slot_watch
+from penstock.runtime.spark.driver.threads.placement import Placement
+from penstock.runtime.spark.driver.threads.slot_watch import SlotWatch
+from penstock.runtime.spark.exchange.channel import accepted, listen, receive, send
 from penstock.runtime.spark.exchange.doing import Doing
+from penstock.runtime.spark.exchange.questions import Answered, AskDoing, SlotId
 from penstock.runtime.spark.exchange.stage_request import Endpoint, StageRequest
 
 SECRET = b"s" * 32
@@ -47,13 +48,29 @@ class Server:
             connection = accepted(opened, SECRET)
             assert connection is not None
             with connection:
-                assert receive(connection) == ("doing", "app-1-x", 0)
+                assert receive(connection) == AskDoing(SlotId("app-1-x", 0))
                 self.asked += 1
-                send(connection, (OK, self.answer))
+                send(connection, Answered(self.answer))
 
     def close(self) -> None:
         for opened in self._unanswered:
             opened.close()
+
+
+class Threads:
+    """The stream threads of the placement, which the watch may give up."""
+
+    secret = SECRET
+
+    def __init__(self) -> None:
+        self.given_up: list[str] = []
+        self.are_awake = False
+
+    def give_up(self, server: str) -> None:
+        self.given_up.append(server)
+
+    def is_awake(self, server: str) -> bool:
+        return self.are_awake
 
 
 class Shown:
@@ -63,12 +80,12 @@ class Shown:
 @contextmanager
 def watched(server: Server, placement: Placement, shown: Shown) -> Iterator[SlotWatch]:
     placement.endpoints[0] = server.endpoint
-    watch = SlotWatch(placement, SECRET, "app-1-x", shown)
+    watch = SlotWatch(placement, "app-1-x", shown)
     watch.start()
     try:
         yield watch
     finally:
-        watch.end(keeps_slots=False)
+        watch.end()
         server.close()
 
 
@@ -76,7 +93,8 @@ def watched(server: Server, placement: Placement, shown: Shown) -> Iterator[Slot
 def placement(monkeypatch: pytest.MonkeyPatch) -> Placement:
     for name, seconds in (("_LOOK_S", 0.05), ("_SILENCE_S", 0.2), ("_LONG_S", 0.3)):
         monkeypatch.setattr(slot_watch, name, seconds)
-    return Placement(cast("Any", None))
+    monkeypatch.setattr(slot_watch, "SILENCE_S", 0.5)
+    return Placement(cast("Any", Threads()), "app")
 
 
 def happens(is_true: Any) -> bool:
@@ -86,30 +104,30 @@ def happens(is_true: Any) -> bool:
     return bool(is_true())
 
 
-def test_slots_are_asked_while_the_driver_does_something_else(placement: Placement) -> None:
-    """Otherwise a to_spark function of two minutes ends all of them."""
+def test_slots_are_asked_whatever_the_driver_is_doing(placement: Placement) -> None:
+    """A paused thread is noticed while a function of to_spark keeps the driver."""
     server, shown = Server(), Shown()
     with watched(server, placement, shown):
         assert happens(lambda: server.asked > 3)
     assert shown.busy_with is None
+    assert placement.threads.given_up == []  # type: ignore[attr-defined]
 
 
-def test_slots_that_are_kept_for_the_next_run_are_asked_until_it_begins(
-    placement: Placement,
+@pytest.mark.parametrize("is_awake", [False, True])
+def test_an_idle_thread_that_is_silent_is_given_up_unless_its_process_runs(
+    placement: Placement, is_awake: bool
 ) -> None:
-    """While the broker is away there is no run; the next one has a watch of its own."""
+    """A paused process holds its databases open; one that is only busy answers later."""
     server, shown = Server(), Shown()
-    with watched(server, placement, shown) as first:
-        first.end(keeps_slots=True)
-        before = server.asked
-        assert happens(lambda: server.asked > before + 3)
-        with watched(server, placement, shown):
-            pass
-        assert placement.watch is not first
-        time.sleep(0.3)
-        ended = server.asked
-        time.sleep(0.3)
-        assert server.asked == ended
+    server.answer = None
+    threads = cast("Any", placement.threads)
+    threads.are_awake = is_awake
+    with watched(server, placement, shown):
+        if is_awake:
+            time.sleep(2.0)
+            assert threads.given_up == []
+        else:
+            assert happens(lambda: "server" in threads.given_up)
 
 
 def test_a_record_that_takes_long_is_named(placement: Placement) -> None:

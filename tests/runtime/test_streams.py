@@ -32,7 +32,8 @@ class Runner:
         self.failure = failure
         self.is_over = threading.Event()
 
-    def run(self) -> None:
+    def run(self, is_restored: Callable[[], None]) -> None:
+        is_restored()
         if self.failure is None:
             assert self.is_over.wait(60)
         if self.failure is not None:

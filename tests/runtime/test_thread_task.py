@@ -150,3 +150,17 @@ def test_a_process_ends_if_a_function_of_the_user_does_not_return() -> None:
         started.thread.end()
         assert started.next_line() == "exit 1"
         assert not is_running(pid)
+
+
+def test_a_process_beside_the_thread_says_in_which_state_it_is() -> None:
+    """A function that keeps Python's lock lets no thread answer, and is not a paused process."""
+    keeps = "import ctypes; ctypes.PyDLL(None).sleep(3)"
+    with stream_thread() as started:
+        threads = started.threads
+        assert happens(lambda: bool(set(threads.states) & {"S", "R"}), within_s=60)
+        threads.states.clear()
+        run_there(started, keeps)
+        assert len(threads.states) >= 2
+        os.kill(started.pid, signal.SIGSTOP)
+        assert happens(lambda: "T" in threads.states, within_s=60)
+        os.kill(started.pid, signal.SIGCONT)

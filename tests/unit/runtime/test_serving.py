@@ -16,7 +16,9 @@ from penstock.runtime.spark.driver.instances.beacon import Life
 from penstock.runtime.spark.driver.instances.pulse import Pulse
 from penstock.runtime.spark.driver.observing.serving import ServedStreams, start_server
 from penstock.runtime.spark.exchange.batch_log import Cut, InstanceRecord
+from penstock.runtime.spark.exchange.channel import Waiting
 from penstock.runtime.spark.exchange.plan import make_plan
+from penstock.runtime.spark.exchange.questions import ReadStore
 from penstock.runtime.spark.exchange.stage_request import Restore
 from penstock.runtime.spark.replica.replica import CopyLag
 from penstock.runtime.states import State
@@ -221,8 +223,8 @@ def test_before_the_start_nothing_is_known() -> None:
 def test_a_question_goes_to_the_slot_of_its_partition() -> None:
     asked: list[Any] = []
 
-    def ask(endpoint: str, question: tuple[Any, ...], silence_s: float) -> Any:
-        asked.append((endpoint, question[2:5]))
+    def ask(endpoint: str, question: ReadStore, waiting: Waiting) -> Any:
+        asked.append((endpoint, (question.slot.number, question.store, question.partition)))
         return [Row("a", 1)], False, {1: 42}
 
     made = Served()

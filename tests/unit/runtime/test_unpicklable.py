@@ -32,7 +32,8 @@ def _application(topology: Topology, config: dict[str, Any]) -> Application:
     nothing: dict[str, Any] = {}
     return Application(
         id="app", plan=plan, config=config, state_dir="", exactly_once=False, consumer=nothing,
-        restore_consumer=nothing, global_consumer=nothing, producer=nothing, admin=nothing, generation=1,
+        restore_consumer=nothing, global_consumer=nothing, producer=nothing, admin=nothing,
+        generation=1,
         run_id="r", batches_topic="b",
     )  # fmt: skip
 
