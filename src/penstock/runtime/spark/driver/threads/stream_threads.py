@@ -7,6 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pyspark import SparkContext
@@ -39,6 +40,27 @@ class Seat(NamedTuple):
     number: int
     #: The thread that keeps a copy; empty for the slot itself.
     copy_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """Jobs and threads that nobody uses any more."""
+
+    jobs: list[ThreadJob]
+    threads: list[LiveThread]
+    door: Door | None
+
+    def end(self) -> None:
+        """Tell the threads to end, and wait for them; Spark kills those left."""
+        if self.door is not None:
+            self.door.close()
+        for each in self.threads:
+            each.end()
+        deadline = time.monotonic() + (_END_S if self.threads else 0.0)
+        for job in self.jobs:
+            job.close(max(deadline - time.monotonic(), 0.0))
+        for each in self.threads:
+            each.hang_up()
 
 
 class StreamThreads:
@@ -119,22 +141,26 @@ class StreamThreads:
     def close(self) -> None:
         """End all threads; Spark kills those that do not end by themselves."""
         with self._changed:
-            jobs, self._jobs = list(self._jobs.values()), {}
-            living = list(self._living.values())
-            door, self._door = self._door, None
-            self._wanted = 0
-            self._seats.clear()
-            self._private.clear()
-            self._changed.notify_all()
-        if door is not None:
-            door.close()
-        for each in living:
-            each.end()
-        deadline = time.monotonic() + (_END_S if living else 0.0)
-        for job in jobs:
-            job.close(max(deadline - time.monotonic(), 0.0))
-        for each in living:
-            each.hang_up()
+            ending = self._take_all()
+        ending.end()
+
+    def _take_all(self) -> _Ending:
+        ending = self._take(list(self._jobs), self._door)
+        self._door = None
+        self._wanted = 0
+        self._seats.clear()
+        self._private.clear()
+        return ending
+
+    def _take(self, names: Iterable[str], door: Door | None = None) -> _Ending:
+        """Forget jobs and their threads, which nobody gets any more; the caller ends them."""
+        jobs = [self._jobs.pop(name) for name in names]
+        gone = {job.name for job in jobs}
+        threads = [each for each in self._living.values() if each.hello.job in gone]
+        for each in threads:
+            self._forget(each)
+        self._changed.notify_all()
+        return _Ending(jobs, threads, door)
 
     def _with_room(self, wanted: int) -> int:
         """Return how many threads fit, so that other jobs of a local session are not locked out."""
@@ -147,12 +173,20 @@ class StreamThreads:
         if self._door is None:
             host = self.context.getConf().get("spark.driver.host") or "127.0.0.1"
             self._door = Door(host, self.secret, self)
+        self._drop_finished_jobs()
         job = ThreadJob(
             self.context, self._door.endpoint, self.secret, count, title=title, tags=self._tags,
             failed=self._notify, executor=executor,
         )  # fmt: skip
         self._jobs[job.name] = job
         return job
+
+    def _drop_finished_jobs(self) -> None:
+        """Forget jobs that are over: one ends at once if Spark puts its task elsewhere."""
+        used = {each.hello.job for each in self._living.values()} | set(self._private.values())
+        for name, job in list(self._jobs.items()):
+            if job.is_over and job.error is None and name not in used:
+                del self._jobs[name]
 
     def _notify(self) -> None:
         with self._changed:
@@ -174,12 +208,15 @@ class StreamThreads:
     def left(self, thread: LiveThread) -> None:
         """Note that a thread is gone; its slots need another one."""
         with self._changed:
-            server = thread.endpoint.server
-            if self._living.get(server) is thread:
-                del self._living[server]
-                for seat in [seat for seat, at in self._seats.items() if at == server]:
-                    del self._seats[seat]
+            if self._living.get(thread.endpoint.server) is thread:
+                self._forget(thread)
             self._changed.notify_all()
+
+    def _forget(self, thread: LiveThread) -> None:
+        server = thread.endpoint.server
+        del self._living[server]
+        for seat in [seat for seat, at in self._seats.items() if at == server]:
+            del self._seats[seat]
 
     def give_up(self, server: str) -> None:
         """Stop counting on a thread that does not answer, and let Spark kill its process.
@@ -217,7 +254,7 @@ class StreamThreads:
         with self._changed:
             while not is_over.is_set():
                 there = len(self._candidates(seat))
-                wanted = 1 if seat in self._private else self._wanted
+                wanted = 1 if seat in self._private else max(self._wanted, 1)
                 waited_s = time.monotonic() - began
                 if there >= wanted:
                     self._is_short = False
@@ -311,14 +348,13 @@ class StreamThreads:
             self._applications.discard(application_id)
             for seat in [each for each in self._seats if each.application_id == application_id]:
                 del self._seats[seat]
-            own = {name for each, name in self._private.items()
-                   if each.application_id == application_id}  # fmt: skip
-            ending = [each for each in self._living.values() if each.hello.job in own]
-            is_last = not self._applications
-        for each in ending:
-            each.end()
-        if is_last:
-            self.close()
+            if self._applications:
+                own = [each for each in self._private if each.application_id == application_id]
+                ending = self._take([self._private.pop(each) for each in own])
+            else:
+                # At once: an application that starts now must not count on threads that end.
+                ending = self._take_all()
+        ending.end()
 
 
 def _local_cores(context: SparkContext) -> int:
