@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -30,12 +30,12 @@ log = logging.getLogger(__name__)
 #: How long to wait for threads that Spark has no room for, before those that are there do all.
 _ARRIVAL_S = 5.0
 _LOOK_S = 0.5
-#: After this time without a beat it is not known whether a thread's process runs.
-_BEAT_S = 5.0
 #: How long the end of a process takes to be noticed.
 _LEAVE_S = 0.3
-#: How long threads may take to end.
-_END_S = 10.0
+#: After this time without a beat it is not known whether a thread's process runs.
+_BEAT_S = 5.0
+#: How long threads may take to close what they have, and Spark to end their tasks then.
+_END_S, _LAST_S = 10.0, 2.0
 _JVM_S = 2.0
 
 
@@ -46,6 +46,33 @@ class Seat(NamedTuple):
     number: int
     #: The thread that keeps a copy; empty for the slot itself.
     copy_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """Jobs and threads that nobody uses any more."""
+
+    jobs: list[ThreadJob]
+    threads: list[LiveThread]
+    door: Door | None
+
+    def end(self) -> None:
+        """Tell the threads to end, and wait for them; Spark kills those left."""
+        for each in self.threads:
+            each.end()
+        deadline = time.monotonic() + _END_S
+        for each in self.threads:
+            each.has_left.wait(max(deadline - time.monotonic(), 0.0))
+        # A task that is just starting is told to end when it has come up. A thread that is too
+        # busy to end has left, and Spark has to kill it.
+        deadline = time.monotonic() + _LAST_S
+        for job in self.jobs:
+            job.close(max(deadline - time.monotonic(), 0.0))
+        if self.door is not None:
+            # Not before: a thread that Spark starts again meanwhile is told to end.
+            self.door.close()
+        for each in self.threads:
+            each.hang_up()
 
 
 class StreamThreads:
@@ -117,6 +144,8 @@ class StreamThreads:
             shared = [each for each in self._living.values() if not self._is_private(each)]
             idle = [each for each in shared if each.endpoint.server not in busy]
             ending = idle[: max(len(shared) - self._wanted, 0)]
+            for each in ending:
+                self._forget(each)
         for each in ending:
             each.end()
 
@@ -149,19 +178,26 @@ class StreamThreads:
     def close(self) -> None:
         """End all threads; Spark kills those that do not end by themselves."""
         with self._changed:
-            ending = self._given_up()
-        ending.close()
+            ending = self._take_all()
+        ending.end()
 
-    def _given_up(self) -> _Ending:
-        """Return everything there is, and begin anew: an application may start meanwhile."""
-        ending = _Ending(list(self._jobs.values()), list(self._living.values()), self._door)
-        self._jobs, self._door = {}, None
+    def _take_all(self) -> _Ending:
+        ending = self._take(list(self._jobs), self._door)
+        self._door = None
         self._wanted = 0
-        self._living.clear()
         self._seats.clear()
         self._private.clear()
-        self._changed.notify_all()
         return ending
+
+    def _take(self, names: Iterable[str], door: Door | None = None) -> _Ending:
+        """Forget jobs and their threads, which nobody gets any more; the caller ends them."""
+        jobs = [self._jobs.pop(name) for name in names]
+        gone = {job.name for job in jobs}
+        threads = [each for each in self._living.values() if each.hello.job in gone]
+        for each in threads:
+            self._forget(each)
+        self._changed.notify_all()
+        return _Ending(jobs, threads, door)
 
     def _with_room(self, wanted: int) -> int:
         """Return how many threads fit, so that other jobs of a local session are not locked out."""
@@ -174,12 +210,20 @@ class StreamThreads:
         if self._door is None:
             host = self.context.getConf().get("spark.driver.host") or "127.0.0.1"
             self._door = Door(host, self.secret, self)
+        self._drop_finished_jobs()
         job = ThreadJob(
             self.context, self._door.endpoint, self.secret, count, title=title, tags=self._tags,
             failed=self._notify, executor=executor,
         )  # fmt: skip
         self._jobs[job.name] = job
         return job
+
+    def _drop_finished_jobs(self) -> None:
+        """Forget jobs that are over: one ends at once if Spark puts its task elsewhere."""
+        used = {each.hello.job for each in self._living.values()} | set(self._private.values())
+        for name, job in list(self._jobs.items()):
+            if job.is_over and job.error is None and name not in used:
+                del self._jobs[name]
 
     def _notify(self) -> None:
         with self._changed:
@@ -257,7 +301,7 @@ class StreamThreads:
         with self._changed:
             while not is_over.is_set():
                 there = len(self._candidates(seat))
-                wanted = 1 if seat in self._private else self._wanted
+                wanted = 1 if seat in self._private else max(self._wanted, 1)
                 waited_s = time.monotonic() - began
                 if there >= wanted:
                     self._is_short = False
@@ -351,36 +395,10 @@ class StreamThreads:
             self._applications.discard(application_id)
             for seat in [each for each in self._seats if each.application_id == application_id]:
                 del self._seats[seat]
-            own = [each for each in self._private if each.application_id == application_id]
-            ending = self._private_of(own) if self._applications else self._given_up()
-        ending.close()
-
-    def _private_of(self, seats: Iterable[Seat]) -> _Ending:
-        """Return the jobs that only these slots had, and forget them: the slots may come again."""
-        jobs = [self._jobs.pop(self._private.pop(seat)) for seat in seats]
-        names = {job.name for job in jobs}
-        threads = [each for each in self._living.values() if each.hello.job in names]
-        for each in threads:
-            self._forget(each)
-        return _Ending(jobs, threads, None)
-
-
-@dataclass(frozen=True, slots=True)
-class _Ending:
-    """Jobs that are to end, their threads, and the door through which threads came."""
-
-    jobs: Sequence[ThreadJob]
-    living: Sequence[LiveThread]
-    door: Door | None
-
-    def close(self) -> None:
-        for each in self.living:
-            each.end()
-        deadline = time.monotonic() + (_END_S if self.living else 0.0)
-        for job in self.jobs:
-            job.close(max(deadline - time.monotonic(), 0.0))
-        if self.door is not None:
-            # Not before: a thread that Spark starts again meanwhile is told to end.
-            self.door.close()
-        for each in self.living:
-            each.hang_up()
+            if self._applications:
+                own = [each for each in self._private if each.application_id == application_id]
+                ending = self._take([self._private.pop(each) for each in own])
+            else:
+                # At once: an application that starts now must not count on threads that end.
+                ending = self._take_all()
+        ending.end()
