@@ -69,6 +69,8 @@ _BEAT_S = 1.0
 _WATCH_S = 0.5
 #: A slot without a request for so long asks the broker for nothing.
 _REST_S = 5.0
+#: How long a slot may still be busy when its thread ends.
+_BUSY_S = 1.0
 #: How often Python changes threads while questions come, and how long after the last one.
 _SHORT_S = 0.0005
 _QUIET_S = 5.0
@@ -110,21 +112,35 @@ class SlotServer:
             threading.Thread(target=work, name="penstock-server", daemon=True).start()
 
     def close(self, patience_s: float) -> bool:
-        """Close all slots and standbys, and answer nothing more; false if one is too busy."""
+        """Close all slots and standbys, and answer nothing more; false if one is too busy.
+
+        Nobody waits any more for a request that is still under way.
+        """
         self._closing.set()
-        closing = threading.Thread(target=self._close_all, name="penstock-closing", daemon=True)
+        is_closed = threading.Event()
+
+        def close_all() -> None:
+            if self._close_all():
+                is_closed.set()
+
+        closing = threading.Thread(target=close_all, name="penstock-closing", daemon=True)
         closing.start()
         closing.join(patience_s)
         self._socket.close()
         for connection in list(self._connections):
             shut(connection)
-        return not closing.is_alive()
+        return is_closed.is_set()
 
-    def _close_all(self) -> None:
-        for slot in list(self._slots):
+    def _close_all(self) -> bool:
+        with self._lock:
+            # From now on none is added.
+            held, standbys = dict(self._slots), list(self._standbys)
+        busy = {slot for slot, each in held.items() if not _becomes_free(each)}
+        for slot in held.keys() - busy:
             self._close(slot, Release())
-        for standby in list(self._standbys):
+        for standby in standbys:
             self._stand_down(standby)
+        return not busy
 
     def _accept(self) -> None:
         while True:
@@ -348,6 +364,14 @@ def let_rest(slot: Slot) -> None:
             log.exception("slot %d cannot rest", slot.number)
         finally:
             slot.lock.release()
+
+
+def _becomes_free(slot: Slot) -> bool:
+    """Tell whether a slot ends its request in a moment; it may be inside a user's function."""
+    if not slot.lock.acquire(timeout=_BUSY_S):
+        return False
+    slot.lock.release()
+    return True
 
 
 def _no_slot(number: int) -> StreamsError:

@@ -13,6 +13,7 @@ import logging
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
@@ -36,6 +37,8 @@ _HANDSHAKE_S = 10.0
 _LINES_S = 0.2
 #: How long the slots of an ending thread may take to close.
 _CLOSE_S = 8.0
+#: How long Spark may take to kill a process that cannot end by itself.
+_KILL_S = 10.0
 _PR_SET_NAME, _PR_GET_NAME, _PR_SET_PDEATHSIG = 15, 16, 1
 
 
@@ -68,13 +71,17 @@ class ThreadTask:
             with connect(self.driver, self.secret, _HANDSHAKE_S) as line:
                 server.start()
                 send(line, self._hello(server.endpoint))
-                _until_end(line, server)
-            is_closed = server.close(_CLOSE_S)
+                is_ended = _is_ended(line, server)
+                # The end of the line tells the driver that the slots are closed, or too busy.
+                is_closed = server.close(_CLOSE_S)
         if not is_closed:
             # A function of the user does not return. It must not go on in a worker that Spark
             # gives to another task.
             log.warning("a slot of this stream thread is busy: its process ends")
             CAPTURED.give_up()
+            if is_ended:
+                # The driver lets Spark kill the process, which Spark does not take for a failure.
+                time.sleep(_KILL_S)
             os._exit(1)
 
     def _hello(self, endpoint: Endpoint) -> Hello:
@@ -88,12 +95,12 @@ class ThreadTask:
         )
 
 
-def _until_end(line: Connection, server: SlotServer) -> None:
-    """Return when the driver ends this thread, or is gone."""
+def _is_ended(line: Connection, server: SlotServer) -> bool:
+    """Wait until the driver ends this thread; false if the driver is gone instead."""
     try:
         while True:
             if line.poll(_LINES_S) and isinstance(receive(line), End):
-                return
+                return True
             # While a request is under way, its own connection carries what the program prints.
             lines = [] if server.is_working else CAPTURED.take()
             if lines:
@@ -102,6 +109,7 @@ def _until_end(line: Connection, server: SlotServer) -> None:
         log.debug("the driver of this stream thread is gone")
     except StreamsError as error:
         log.warning("the line of this stream thread is broken: %s", error)
+    return False
 
 
 def _end_with_parent() -> None:

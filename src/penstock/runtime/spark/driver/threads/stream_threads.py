@@ -32,8 +32,8 @@ _ARRIVAL_S = 5.0
 _LOOK_S = 0.5
 #: How long the end of a process takes to be noticed.
 _LEAVE_S = 0.3
-#: How long threads may take to end.
-_END_S = 10.0
+#: How long threads may take to close what they have, and Spark to end their tasks then.
+_END_S, _LAST_S = 10.0, 2.0
 _JVM_S = 2.0
 
 
@@ -113,6 +113,8 @@ class StreamThreads:
             shared = [each for each in self._living.values() if not self._is_private(each)]
             idle = [each for each in shared if each.endpoint.server not in busy]
             ending = idle[: max(len(shared) - self._wanted, 0)]
+            for each in ending:
+                self._forget(each)
         for each in ending:
             each.end()
 
@@ -362,7 +364,12 @@ class _Ending:
     def close(self) -> None:
         for each in self.living:
             each.end()
-        deadline = time.monotonic() + (_END_S if self.living else 0.0)
+        deadline = time.monotonic() + _END_S
+        for each in self.living:
+            each.has_left.wait(max(deadline - time.monotonic(), 0.0))
+        # A task that is just starting is told to end when it has come up. A thread that is too
+        # busy to end has left, and Spark has to kill it.
+        deadline = time.monotonic() + _LAST_S
         for job in self.jobs:
             job.close(max(deadline - time.monotonic(), 0.0))
         if self.door is not None:
