@@ -117,6 +117,7 @@ def test_one_core_is_enough_and_a_killed_thread_comes_back(
     instance.wait_until_gone(60)
 
 
+@pytest.mark.slow
 def test_an_application_without_a_free_core_says_so_and_runs_when_there_is_one(
     run: Callable[..., str],
 ) -> None:
