@@ -21,14 +21,17 @@ ROOT = Path(__file__).parents[3]
 PROGRAM = """
 import json, sys, time
 import penstock as ps
+from pyspark.sql import SparkSession
 
 config, names, source = json.loads(sys.argv[1])
+# An application that makes the session ends it, too.
+session = SparkSession.builder.master(config["spark.master"]).getOrCreate()
 
 
-def application(name, **more):
+def application(name):
     builder = ps.StreamsBuilder()
     builder.stream(source).map_values(str.upper).to(name)
-    return ps.KafkaStreams(builder.build(), {**config, "application.id": name, **more})
+    return ps.KafkaStreams(builder.build(), {**config, "application.id": name})
 
 
 def until(claim):
@@ -51,17 +54,22 @@ assert last.run_until_idle("120s")
 print("RUNS", last.metrics().records)
 for streams in started[1:]:
     assert streams.close("60s")
+session.stop()
 """
 SINK_PROGRAM = """
 import json, sys
 import penstock as ps
+import penstock.errors
 
 config, names, source = json.loads(sys.argv[1])
 builder = ps.StreamsBuilder()
 builder.stream(source).to_spark(lambda frame, batch: print("BATCH", frame.count()), name="rows")
 streams = ps.KafkaStreams(builder.build(), {**config, "application.id": names[0]})
-streams.start()
-print("IDLE", streams.run_until_idle("120s") if streams.wait("5s") is False else streams.error)
+try:
+    streams.start()
+    print("IDLE", streams.run_until_idle("120s"))
+except ps.errors.PenstockError as error:
+    print("REFUSED", error)
 streams.close()
 """
 
@@ -109,6 +117,7 @@ def test_one_core_is_enough_and_a_killed_thread_comes_back(
     instance.wait_until_gone(60)
 
 
+@pytest.mark.slow
 def test_an_application_without_a_free_core_says_so_and_runs_when_there_is_one(
     run: Callable[..., str],
 ) -> None:

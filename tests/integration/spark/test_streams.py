@@ -101,7 +101,7 @@ def test_sparks_pages_show_one_job_that_runs_as_long_as_the_application(
 
     with streams_of(counts(source, sink), num_stream_threads=2) as streams:
         assert streams.run_until_idle("300s")
-        assert mine() == [("RUNNING", 2, 0)]
+        wait_for(lambda: mine() == [("RUNNING", 2, 0)], 30)
     wait_for(lambda: mine() == [("SUCCEEDED", 0, 2)], 30)
 
 

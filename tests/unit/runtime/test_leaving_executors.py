@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -39,6 +40,8 @@ class Thread:
         self.endpoint = Endpoint(name, "host", 1, executor)
         self.hello = Hello(endpoint=self.endpoint, attempt=1, job=job)
         self.is_ended = False
+        self.has_left = threading.Event()
+        self.has_left.set()
 
     def end(self) -> None:
         self.is_ended = True

@@ -551,7 +551,9 @@ class BatchRunner:
         self.placement.forget(leaving)
 
     def close(self, *, is_clean: bool, keeps_slots: bool) -> None:
-        """Write that the last batch is complete, and release the slots.
+        """Write that the last batch is complete, and release the slots of shared threads.
+
+        Threads of this application alone close their slots when they end.
 
         Args:
             keeps_slots: leave the slots to the next run, which begins at once.
@@ -567,7 +569,7 @@ class BatchRunner:
         self.questions.close()
         self._movement.close()
         self._slot_watch.end()
-        if not keeps_slots:
+        if not keeps_slots and self.placement.shares:
             self.release(list(self.placement.endpoints))
         self._stages.close()
 

@@ -71,6 +71,8 @@ _BEAT_S = 1.0
 _WATCH_S = 0.5
 #: A slot without a request for so long asks the broker for nothing.
 _REST_S = 5.0
+#: How long a slot may still be busy when its thread ends.
+_BUSY_S = 1.0
 #: How often Python changes threads while questions come, and how long after the last one.
 _SHORT_S = 0.0005
 _QUIET_S = 5.0
@@ -112,25 +114,36 @@ class SlotServer:
             threading.Thread(target=work, name="penstock-server", daemon=True).start()
 
     def close(self, patience_s: float) -> bool:
-        """Close all slots and standbys, and answer nothing more; false if one is too busy."""
+        """Close all slots and standbys, and answer nothing more; false if one is too busy.
+
+        Nobody waits any more for a request that is still under way.
+        """
         self._closing.set()
-        closing = threading.Thread(target=self._close_all, name="penstock-closing", daemon=True)
+        is_closed = threading.Event()
+
+        def close_all() -> None:
+            if self._close_all():
+                is_closed.set()
+
+        closing = threading.Thread(target=close_all, name="penstock-closing", daemon=True)
         closing.start()
         closing.join(patience_s)
         self._socket.close()
         for connection in list(self._connections):
             shut(connection)
         self._patience.end()
-        return not closing.is_alive()
+        return is_closed.is_set()
 
-    def _close_all(self) -> None:
+    def _close_all(self) -> bool:
         with self._lock:
             # From now on none is added.
-            slots, standbys = list(self._slots), list(self._standbys)
-        for slot in slots:
+            held, standbys = dict(self._slots), list(self._standbys)
+        busy = {slot for slot, each in held.items() if not _becomes_free(each)}
+        for slot in held.keys() - busy:
             self._close(slot, Release())
         for standby in standbys:
             self._stand_down(standby)
+        return not busy
 
     def _accept(self) -> None:
         while True:
@@ -379,6 +392,14 @@ def _seen(slot: Slot, question: AskRestores | AskDoing | AskMeasures) -> list[An
             return slot_measures(slot)
         case _:
             assert_never(question)
+
+
+def _becomes_free(slot: Slot) -> bool:
+    """Tell whether a slot ends its request in a moment; it may be inside a user's function."""
+    if not slot.lock.acquire(timeout=_BUSY_S):
+        return False
+    slot.lock.release()
+    return True
 
 
 def _no_slot(number: int) -> StreamsError:

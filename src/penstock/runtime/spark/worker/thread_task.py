@@ -13,6 +13,7 @@ import logging
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
@@ -37,6 +38,8 @@ _HANDSHAKE_S = 10.0
 _LINES_S = 0.2
 #: How long the slots of an ending thread may take to close.
 _CLOSE_S = 8.0
+#: How long Spark may take to kill a process that cannot end by itself.
+_KILL_S = 10.0
 _PR_SET_NAME, _PR_GET_NAME, _PR_SET_PDEATHSIG = 15, 16, 1
 
 
@@ -71,12 +74,16 @@ class ThreadTask:
                 send(line, self._hello(server.endpoint))
                 with pulse(self.driver, self.secret, server.endpoint.server):
                     is_ended = _is_ended(line, server)
-            is_closed = server.close(_CLOSE_S)
+                # The end of the line tells the driver that the slots are closed, or too busy.
+                is_closed = server.close(_CLOSE_S)
         if not is_closed:
             # A function of the user does not return. It must not go on in a worker that Spark
             # gives to another task.
             log.warning("a slot of this stream thread is busy: its process ends")
             CAPTURED.give_up()
+            if is_ended:
+                # The driver lets Spark kill the process, which Spark does not take for a failure.
+                time.sleep(_KILL_S)
             os._exit(1)
         if not is_ended:
             # A task that fails is tried again by Spark. The driver may have lost only the line.

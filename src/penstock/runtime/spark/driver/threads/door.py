@@ -6,7 +6,7 @@ import contextlib
 import logging
 import socket
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Protocol
 
@@ -29,6 +29,8 @@ class LiveThread:
 
     hello: Hello
     line: Connection
+    #: Set when the line has ended.
+    has_left: threading.Event = field(default_factory=threading.Event)
 
     @property
     def endpoint(self) -> Endpoint:
@@ -108,6 +110,7 @@ class Door:
                 log.debug("a stream thread has ended its line")
             finally:
                 if thread is not None:
+                    thread.has_left.set()
                     self._hosting.left(thread)
 
     def _hear(self, line: Connection, server: str) -> None:

@@ -31,7 +31,7 @@ class Placement:
     ) -> None:
         self.threads = threads
         #: Whether other applications have slots in the same threads.
-        self._shares = shares
+        self.shares = shares
         self._application_id = application_id
         self.endpoints: dict[int, Endpoint] = {}
         #: By slot: the thread that ran it last, even if that thread has ended. An earlier thread of
@@ -140,11 +140,11 @@ class Placement:
 
     def resize(self, slots: int, is_over: threading.Event, look: Callable[[], None]) -> None:
         """Have as many threads as slots from now on; threads of a pool stay as they are."""
-        if not self._shares:
+        if not self.shares:
             self.threads.shrink(slots)
             self.threads.start(self._application_id, slots)
         self.ensure(slots, is_over, look)
-        if not self._shares:
+        if not self.shares:
             self.threads.end_idle()
 
     # Moving
