@@ -20,6 +20,7 @@ from penstock.runtime.local.memory_kafka import MemoryKafka
 from penstock.runtime.local.staged import StagedApplication
 from penstock.runtime.spark.driver import batch_runner, slot_release
 from penstock.runtime.spark.driver.batch_runner import BatchRunner
+from penstock.runtime.spark.driver.changes.made_anew import MadeAnew
 from penstock.runtime.spark.driver.threads.placement import Placement
 from penstock.runtime.spark.exchange.batch_log import BatchPlan, Cut, LogState
 from penstock.runtime.spark.exchange.questions import CloseSlot, SlotId
@@ -48,6 +49,7 @@ class Planner:
         self.is_asked = threading.Event()
         self.may_go_on = threading.Event()
         self.reached: dict[TopicPartition, int] = {}
+        self.made_anew = MadeAnew()
         self._plans = [PLAN]
 
     def first(self) -> None:

@@ -201,6 +201,46 @@ def test_refused_changelog_record_is_never_skipped(
     assert asked == []
 
 
+@pytest.mark.parametrize("what", ["plan", "task/0_0/0", "task/1_0/1", None])
+def test_the_application_s_own_records_are_never_shown_to_the_handler(
+    kafka: MemoryKafka, staged: Staged, what: str | None
+) -> None:
+    """One that is skipped would take a marker, and with it exactly-once, or input of a stage."""
+    asked = []
+
+    def refused(topic: str, key: bytes | None, *_: Any) -> KafkaError | None:
+        is_own = topic == "app-penstock-batches" and (key or b"").decode() == what
+        is_own = is_own or (what is None and topic.endswith("-repartition"))
+        return KafkaError(KafkaError.INVALID_TIMESTAMP) if is_own else None
+
+    kafka.refusal = refused
+    kafka.append("in", b"k", b"a", 0)
+    builder = ps.StreamsBuilder()
+    lines = builder.stream("in", key="string", value="string")
+    lines.group_by(lambda key, value: value).count("counts").to_stream().to("counted")
+    settings = {
+        "application.id": "app", "bootstrap.servers": "memory:9092",
+        "production.exception.handler": lambda *given: asked.append(given) or CONTINUE,
+    }  # fmt: skip
+    application = StagedApplication(builder.build().graph, settings, kafka)
+    try:
+        with pytest.raises(StreamsError) as failure:
+            run_until_decided(application)
+    finally:
+        application.close()
+    assert failure.value.code == "record-refused"
+    assert asked == []
+
+
+def test_times_in_the_batch_log_follow_nobody_s_clock(kafka: MemoryKafka, staged: Staged) -> None:
+    """A broker would refuse them while the driver's clock is ahead."""
+    feed(kafka, "a")
+    staged(lambda *given: CONTINUE).run_batch(1 << 50)
+    own = [each for each in kafka.committed if each.topic == "app-penstock-batches"]
+    assert own
+    assert {each.timestamp for each in own} == {1}
+
+
 def test_broken_handler_is_named(kafka: MemoryKafka, staged: Staged) -> None:
     """Its own error is not taken for the record's."""
 
@@ -211,3 +251,23 @@ def test_broken_handler_is_named(kafka: MemoryKafka, staged: Staged) -> None:
     with pytest.raises(StreamsError, match="no idea") as failure:
         run_until_decided(staged(broken))
     assert failure.value.code == "exception-handler"
+
+
+def test_a_record_that_is_refused_behind_a_repartition_is_skipped_too(kafka: MemoryKafka) -> None:
+    """The stage before it commits again, with nothing to write, and must not end the search."""
+    kafka.refusal = lambda topic, *_: (
+        KafkaError(KafkaError.MSG_SIZE_TOO_LARGE) if topic == "counted" else None
+    )
+    kafka.append("in", b"k", b"a", 0)
+    builder = ps.StreamsBuilder()
+    lines = builder.stream("in", key="string", value="string")
+    lines.group_by(lambda key, value: value).count("counts").to_stream().to("counted")
+    settings = {
+        "application.id": "app", "bootstrap.servers": "memory:9092",
+        "production.exception.handler": lambda *given: CONTINUE,
+    }  # fmt: skip
+    application = StagedApplication(builder.build().graph, settings, kafka)
+    try:
+        assert run(application) < 5
+    finally:
+        application.close()

@@ -140,17 +140,9 @@ class Admin:
         wanted = {spec.name: spec for spec in specs}
         if not wanted:
             return set()
-        request = {
-            spec.name: NewTopic(
-                spec.name,
-                num_partitions=spec.partitions,
-                replication_factor=spec.replication,
-                config={key: str(value) for key, value in spec.config.items()},
-            )
-            for spec in wanted.values()
-        }
-        asked = self._client.create_topics(list(request.values()), **self._limits)
-        made = {name for name, future in asked.items() if self._created(request[name], future)}
+        request = [_request(spec, {**spec.newer, **spec.config}) for spec in wanted.values()]
+        asked = self._client.create_topics(request, **self._limits)
+        made = {name for name, future in asked.items() if self._created(wanted[name], future)}
         present = wanted.keys() - made
         for name in made:
             # A user may have the right to create a topic and not to see it.
@@ -163,26 +155,32 @@ class Admin:
                 raise topic_differs(name, wanted[name].partitions, found)
         return made
 
-    def _created(self, new: NewTopic, asked: Future[Any]) -> bool:
+    def _created(self, spec: TopicSpec, asked: Future[Any]) -> bool:
         """Wait until a topic is there, and return whether it is new.
 
         Ask again while the cluster is not ready: all its brokers may have just been started.
         """
-        futures = [asked]
+        futures, config = [asked], {**spec.newer, **spec.config}
 
         def ask() -> bool:
-            again = self._client.create_topics
-            future = futures.pop() if futures else again([new], **self._limits)[new.topic]
+            if not futures:
+                new = _request(spec, config)
+                futures.append(self._client.create_topics([new], **self._limits)[spec.name])
             try:
-                future.result()
+                futures.pop().result()
             except KafkaException as failure:
-                if failure.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
+                code = failure.args[0].code()
+                if code == KafkaError.TOPIC_ALREADY_EXISTS:
                     return False
+                if code == KafkaError.INVALID_CONFIG and config != dict(spec.config):
+                    config.clear()
+                    config.update(spec.config)
+                    return ask()
                 raise
             return True
 
-        needs = Right("Create", "topic", new.topic)
-        return self._calls.tried(ask, f"create topic {new.topic!r}", needs=needs)
+        needs = Right("Create", "topic", spec.name)
+        return self._calls.tried(ask, f"create topic {spec.name!r}", needs=needs)
 
     def delete_topics(self, names: Iterable[str], *, missing_ok: bool = False) -> None:
         """Delete topics with all their records.
@@ -458,3 +456,12 @@ def _source(entry: ConfigEntry) -> ConfigSource:
 
 def _word(state: Any) -> str:
     return str(state.name).lower()
+
+
+def _request(spec: TopicSpec, config: Mapping[str, str]) -> NewTopic:
+    return NewTopic(
+        spec.name,
+        num_partitions=spec.partitions,
+        replication_factor=spec.replication,
+        config={key: str(value) for key, value in config.items()},
+    )

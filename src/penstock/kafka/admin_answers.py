@@ -34,6 +34,8 @@ class TopicSpec:
     partitions: int = 1
     replication: int = -1
     config: Mapping[str, str] = field(default_factory=dict)
+    #: Settings that older brokers do not know. They are left out there.
+    newer: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import NewTopic
 
 from penstock.kafka.admin import Admin
+from penstock.kafka.admin_answers import TopicSpec
 from penstock.kafka.errors import KafkaRequestError
 
 FENCED = KafkaError(
@@ -27,8 +28,10 @@ class _Controller:
     def __init__(self, *errors: KafkaError) -> None:
         self._errors = list(errors)
         self.asked: list[str] = []
+        self.configs: list[dict[str, str]] = []
 
     def create_topics(self, request: list[NewTopic], **_: Any) -> dict[str, Future[None]]:
+        self.configs += [dict(new.config or {}) for new in request]
         return {new.topic: self._answer(new.topic) for new in request}
 
     def _answer(self, name: str) -> Future[None]:
@@ -44,9 +47,8 @@ class _Controller:
 def _created(controller: _Controller, *topics: str) -> list[bool]:
     admin = Admin({"bootstrap.servers": "127.0.0.1:1", "log_level": 0}, timeout_s=5.0)
     admin._client = controller  # type: ignore[assignment]
-    request = [NewTopic(name, num_partitions=1) for name in topics]
-    asked = controller.create_topics(request)
-    return [admin._created(new, asked[new.topic]) for new in request]
+    asked = controller.create_topics([NewTopic(name, num_partitions=1) for name in topics])
+    return [admin._created(TopicSpec(name), asked[name]) for name in topics]
 
 
 def test_a_topic_is_asked_for_again_while_all_brokers_start() -> None:
@@ -71,3 +73,15 @@ def test_too_few_brokers_are_told_at_once() -> None:
     with pytest.raises(KafkaRequestError, match="only 1 broker"):
         _created(controller, "a")
     assert controller.asked == ["a"]
+
+
+def test_an_older_broker_gets_only_the_settings_that_it_knows() -> None:
+    """Kafka 3.5 refuses a topic with a setting of a later version."""
+    unknown = KafkaError(KafkaError.INVALID_CONFIG, "Unknown topic config name: newer.setting")
+    controller = _Controller(unknown)
+    admin = Admin({"bootstrap.servers": "nowhere:1"})
+    admin._client = controller  # type: ignore[assignment]
+    spec = TopicSpec("log", config={"retention.ms": "-1"}, newer={"newer.setting": "1"})
+    asked = controller.create_topics([NewTopic("log", num_partitions=1)])
+    assert admin._created(spec, asked["log"])
+    assert controller.configs[-1] == {"retention.ms": "-1"}

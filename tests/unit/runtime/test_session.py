@@ -46,6 +46,14 @@ def test_a_cluster_gets_no_address_of_this_machine_alone() -> None:
     assert chosen(spark_master="local[2]")["spark.driver.host"] == "127.0.0.1"
 
 
+def test_a_clock_that_is_set_ahead_does_not_part_driver_and_executor_of_one_machine() -> None:
+    """They are one process; Spark would take a jump of the clock for a long silence."""
+    name = "spark.storage.blockManagerHeartbeatTimeoutMs"
+    assert chosen(spark_master="local[2]")[name] == "3650d"
+    assert chosen()[name] == "3650d"
+    assert name not in chosen(spark_master="yarn")
+
+
 def test_what_the_operator_gives_to_spark_wins_over_defaults() -> None:
     """A default of Penstock that is set again would silently undo ``spark-submit --conf``."""
     present = {"spark.network.timeout": "300s", "spark.master": "yarn"}

@@ -46,6 +46,7 @@ from penstock.runtime.settings import plan_fingerprint, task_settings, without_s
 from penstock.runtime.spark.driver.batch_planner import BatchPlanner, Inputs, unfinished
 from penstock.runtime.spark.driver.batch_runner import BatchRunner
 from penstock.runtime.spark.driver.changes.leftovers import topics_with_leftovers
+from penstock.runtime.spark.driver.changes.made_anew import MadeAnew, find_made_anew
 from penstock.runtime.spark.driver.changes.renumbering import renumbered, topology_fingerprint
 from penstock.runtime.spark.driver.failures import fenced
 from penstock.runtime.spark.driver.instances.beacon import Life
@@ -263,9 +264,9 @@ class ApplicationRun:
         warn_of_other_guarantee(self.application, state)
         self._settle(state, plan)
         committed = self._known_offsets(state, plan)
-        for topic in self._topics_made_anew(state, plan):
-            committed = {part: at for part, at in committed.items() if part[0] != topic}
-        self._batches = self._planner(plan, state, committed)
+        anew = self._made_anew(state, plan)
+        committed = {part: at for part, at in committed.items() if part not in anew.parts}
+        self._batches = self._planner(plan, state, committed, anew)
         self.runner = BatchRunner(
             spark, self.application, batch_log, self.admin, member, self.slots, self._batches,
             self._internal(plan, state, committed), places, self.fence, self.check_topics,
@@ -428,36 +429,16 @@ class ApplicationRun:
                 " input, then start this one",
             )
 
-    def _topics_made_anew(self, state: LogState, plan: Plan) -> list[str]:
-        """Find source topics that are not the ones that were read before.
-
-        Raises:
-            TopologyError: ``internal-topic-lost``, if one of the application's own topics was
-                deleted: its records cannot be found anywhere else.
-        """
+    def _made_anew(self, state: LogState, plan: Plan) -> MadeAnew:
+        """Find source topics that are not the ones that were read before."""
         assert self._log is not None
-        internal = [spec.name for spec in internal_topics(plan, self._config)]
-        known, found = state.topic_ids, self.admin.topic_ids([*plan.external_topics, *internal])
-        changed = [name for name in found if known.get(name, found[name]) != found[name]]
-        for name in changed:
-            if name in internal and name != batches_topic(self.application_id):
-                raise TopologyError(
-                    "internal-topic-lost",
-                    f"internal topic {name!r} was deleted and created again: records or state that"
-                    " only it had are lost",
-                    fix="start over with penstock reset, which also deletes the local state; or"
-                    " give the application another application.id",
-                )
-            if name in plan.external_topics:
-                log.error(
-                    "source topic %r was deleted and created again: its committed offsets do not"
-                    " count any more, auto.offset.reset decides where to begin", name,
-                )  # fmt: skip
-        # A changelog that no store has any more may be deleted.
-        own = f"{self.application_id}-"
-        known = {name: each for name, each in known.items() if not name.startswith(own)}
-        self._log.note_topics({**known, **found})
-        return [name for name in changed if name in plan.external_topics]
+        own = {spec.name for spec in internal_topics(plan, self._config)}
+        found = self.admin.topic_ids([*plan.external_topics, *own])
+        sizes = {topic: plan.partitions[topic] for topic in plan.external_topics}
+        return find_made_anew(
+            state.topic_ids, found, sizes, own - {batches_topic(self.application_id)},
+            self._log, f"{self.application_id}-",
+        )  # fmt: skip
 
     def check_topics(self) -> None:
         """Raise if the plan no longer fits the topics: partitions or whole topics were added."""
@@ -497,7 +478,11 @@ class ApplicationRun:
         return InternalPositions(plan, self.admin, self._real, committed, skips, purge_s)
 
     def _planner(
-        self, plan: Plan, state: LogState, committed: Mapping[TopicPartition, int]
+        self,
+        plan: Plan,
+        state: LogState,
+        committed: Mapping[TopicPartition, int],
+        anew: MadeAnew,
     ) -> BatchPlanner:
         inputs = Inputs(
             global_parts=tuple(self._global_parts(plan)),
@@ -516,7 +501,9 @@ class ApplicationRun:
         if isinstance(threads, SharedThreads):
             offsets = threads.offsets.of(self.admin, admin_settings(self._config))
         ends = self.admin.end_offsets(last.end, committed=self._reads_committed)
-        return BatchPlanner(offsets, inputs, last, unfinished(state, last.end, ends))
+        # Nothing of a topic that was made anew belongs to the batch that was under way.
+        ends |= {part: last.end[part] for part in anew.parts if part in last.end}
+        return BatchPlanner(offsets, inputs, last, unfinished(state, last.end, ends), anew)
 
     def _position(
         self, plan: Plan, committed: Mapping[TopicPartition, int]

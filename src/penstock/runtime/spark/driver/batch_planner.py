@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from penstock.errors import StreamsError
 from penstock.model.topic_partition import TopicPartition
+from penstock.runtime.spark.driver.changes.made_anew import MadeAnew
 from penstock.runtime.spark.driver.idling import Idling
 from penstock.runtime.spark.driver.threads.shared_offsets import Offsets
 from penstock.runtime.spark.exchange.batch_log import BatchPlan, LogState
@@ -83,9 +84,15 @@ class BatchPlanner:
     """Plans one batch after the other. Each begins where the last one ended."""
 
     def __init__(
-        self, admin: Offsets, inputs: Inputs, last: BatchPlan, unfinished: BatchPlan | None
+        self,
+        admin: Offsets,
+        inputs: Inputs,
+        last: BatchPlan,
+        unfinished: BatchPlan | None,
+        made_anew: MadeAnew | None = None,
     ) -> None:
         self.is_paused = False
+        self.made_anew = made_anew or MadeAnew()
         self._admin = admin
         self._inputs = inputs
         self._last = last

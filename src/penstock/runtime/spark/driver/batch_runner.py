@@ -403,14 +403,11 @@ class BatchRunner:
             self.placement.begin_move(slot, target)
 
     def _finish(self, plan: BatchPlan, received: list[Report], seconds: float) -> None:
-        reached = {
-            part: at
-            for report in received
-            for part, at in report.positions.items()
-            if part in plan.end
-        }
+        anew = self._planner.made_anew
+        reached = {p: at for p, at in anew.reached(received).items() if p in plan.end}
         if not self.application.exactly_once:
             self._member.commit({**reached, **self._internal.committed()})
+        anew.committed(reached, self._log)
         # A later plan proves that this batch is complete. Only the last batch needs a record.
         self._log.state.complete = plan.batch
         self._is_first, self.has_run = False, True

@@ -27,6 +27,9 @@ from penstock.topology.nodes import Sink, Source
 from penstock.topology.nodes.topics.to_spark import ToSpark
 from penstock.topology.validate import nearest
 
+#: Records of internal topics have the times of events, or of a clock that may be wrong. Kafka 4
+#: refuses records that are an hour ahead, unless a topic takes them; Kafka 3.5 has no such setting.
+_ANY_TIME = {"message.timestamp.after.max.ms": str(MAX_LONG)}
 #: A broker that creates topics by itself needs about a second.
 _CREATED_S = 3.0
 _WINDOWED = (StoreKind.WINDOW, StoreKind.TIMESTAMPED_WINDOW, StoreKind.SESSION)
@@ -172,13 +175,14 @@ def internal_topics(plan: Plan, config: StreamsConfig) -> list[TopicSpec]:
     for stage in range(plan.stages):
         for topic in dict.fromkeys(topic for topic, _ in plan.internal_of(stage)):
             name, size = f"{application}-{topic}", plan.partitions[topic]
-            specs.append(TopicSpec(name, size, replication, repartition))
+            specs.append(TopicSpec(name, size, replication, repartition, _ANY_TIME))
     for part in plan.subtopologies.values():
         for node in part.nodes:
             sink = plan.graph.nodes[node]
             if isinstance(sink, ToSpark):
                 name = to_spark_topic(application, sink.topic or "")
-                specs.append(TopicSpec(name, plan.tasks(part.id), replication, repartition))
+                tasks = plan.tasks(part.id)
+                specs.append(TopicSpec(name, tasks, replication, repartition, _ANY_TIME))
         for store in part.stores(plan.graph):
             spec = plan.graph.stores.get(store)
             if spec is None or not spec.logging or store in plan.graph.source_changelogs:
@@ -189,6 +193,7 @@ def internal_topics(plan: Plan, config: StreamsConfig) -> list[TopicSpec]:
                     plan.tasks(part.id),
                     replication,
                     changelog_config(spec, config),
+                    _ANY_TIME,
                 )
             )
     return specs

@@ -82,6 +82,8 @@ class RefusalWatch:
             for node in graph.nodes.values()
             if isinstance(node, Sink) and isinstance(node.topic, str)
         }
+        #: The batch and stage in which a record was refused. Earlier stages commit again before it.
+        self.step = 0, 0
         #: The task that is writing now; the slot sets it.
         self.task: StreamTask | None = None
         #: The records that the handler skips, with the dead letters to write in their place.

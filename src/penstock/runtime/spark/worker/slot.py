@@ -420,8 +420,10 @@ class Slot:
             self._watch = RefusalWatch(
                 self._plan.graph, self._settings, is_compressed=self._is_compressed
             )
+            self._watch.step = request.step
             raise noticed("Kafka refused a record; the batch runs again to find it") from error
-        self._watch = None
+        if self._watch is not None and request.step >= self._watch.step:
+            self._watch = None
         # The offsets of the written records are in the delivery reports. All of them have arrived
         # only after this call.
         writer.flush()
