@@ -12,8 +12,13 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 from pathlib import Path
+from subprocess import SubprocessError
 
+from confluent_kafka import KafkaException
+
+from penstock.errors import PenstockError
 from penstock.kafka.download.jar_download import DownloadError
 from penstock.kafka.installation import ensure_installed
 from tests.verifiers.jars import LATEST, WITH_EOS, class_path
@@ -60,6 +65,10 @@ def run_one(name: str, options: Options, *, keep: bool = False) -> Verdict:
         except TrialError as error:
             trial.problems.append(str(error))
             trial.note_failures()
+        except (PenstockError, KafkaException, OSError, SubprocessError) as error:
+            # The other verifiers still have to run, and the table has to say what was wrong.
+            traceback.print_exc()
+            trial.problems.append(f"{type(error).__name__}: {error}")
         verdict.kills, verdict.problems = trial.kills, trial.problems
     verdict.seconds = time.monotonic() - began_s
     if verdict.is_ok and not keep:

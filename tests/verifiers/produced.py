@@ -71,9 +71,7 @@ def consume(trial: Trial, topic: str, records: int, timeout_s: float) -> list[st
 
 def drain(trial: Trial, topic: str) -> None:
     """Wait until the program has committed everything that is in a topic."""
-    ends = trial.admin.end_offsets(
-        (topic, number) for number in range(len(trial.admin.topic(topic).partitions))
-    )
+    ends = trial.end_offsets(topic)
     trial.wait(
         lambda: all(trial.committed().get(each, 0) >= end for each, end in ends.items()),
         _DRAIN_S,

@@ -6,13 +6,15 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from penstock.kafka.admin import Admin
+from penstock.kafka.errors import KafkaRequestError
 from penstock.kafka.installation import ensure_installed
 from tests.cluster.application import Application
 from tests.cluster.brokers import Brokers
@@ -26,7 +28,10 @@ from tests.verifiers.java_program import JavaProgram, command, write_properties
 from tests.verifiers.kills import Kills, Progress
 from tests.verifiers.report import differences
 
+T = TypeVar("T")
 _LOOP_S = 0.2
+#: How long Kafka may take until all partitions have leaders again.
+_ANSWER_S = 60.0
 _PROGRESS_S = 15.0
 #: How long a start may take on a slow machine.
 START_S = 180.0
@@ -111,7 +116,7 @@ class Trial:
 
     def read(self, topic: str) -> list[tuple[int, int, bytes | None, bytes | None]]:
         """Return partition, offset, key and value of every committed record of a topic."""
-        count = len(self.admin.topic(topic).partitions)
+        count = len(self.end_offsets(topic))
         consumer = Consumer(
             {
                 "bootstrap.servers": self.servers,
@@ -136,6 +141,28 @@ class Trial:
                     raise TrialError(str(error))
         consumer.close()
         return found
+
+    def ask(self, question: Callable[[], T], what: str) -> T:
+        """Ask Kafka until it answers: after a kill, a partition gets a new leader first."""
+        answers: list[T] = []
+
+        def has_answered() -> bool:
+            with suppress(KafkaRequestError):
+                answers.append(question())
+            return bool(answers)
+
+        self.wait(has_answered, _ANSWER_S, what)
+        return answers[0]
+
+    def end_offsets(self, topic: str) -> dict[tuple[str, int], int]:
+        """Return the end of each partition of a topic."""
+        count = len(self.ask(lambda: self.admin.topic(topic), topic).partitions)
+        places = [(topic, number) for number in range(count)]
+        return self.ask(lambda: self.admin.end_offsets(places), f"the ends of {topic}")
+
+    def group_offsets(self, application: str) -> dict[tuple[str, int], int]:
+        """Return what an application has committed, as it is now."""
+        return self.ask(lambda: self.admin.group_offsets(application), "the group's offsets")
 
     def committed(self) -> dict[tuple[str, int], int]:
         """Return the offsets that the program has committed, as seen last."""

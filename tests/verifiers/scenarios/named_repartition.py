@@ -25,7 +25,7 @@ def run(trial: Trial) -> str:
     """Run both versions with kills; the second one is refused until its plan is accepted."""
     trial.create_topics(dict.fromkeys(named_repartition.TOPICS, _PARTITIONS))
     _run_version(trial, "named-repartition", {})
-    at_change = trial.admin.group_offsets(APPLICATION)
+    at_change = trial.group_offsets(APPLICATION)
     _check_refusal(trial)
     name, _, digest = _accepted(trial).partition("=")
     trial.report(f"the changed plan is accepted: {name}={digest}")
