@@ -129,26 +129,34 @@ def restore(
 
 @app.command()
 def kernel(
-    records: Annotated[int, typer.Option(help="Input records, over 100k keys.")] = 500_000,
+    records: Annotated[int, typer.Option(help="Input records.")] = 500_000,
     workload: Annotated[str, typer.Option(help="Only this one.")] = "",
     stores: Annotated[str, typer.Option(help="Only memory, or only rocksdb.")] = "",
     repeat: Annotated[int, typer.Option(help="The best of so many runs counts.")] = 1,
+    keys: Keys = USERS,
     json: JsonFile = None,
 ) -> None:
-    """Measure the kernel alone: one task in this process, without Spark and Kafka."""
+    """Measure the kernel alone: one task in this process, by record and over columns."""
     table = Table(title=f"kernel: {records:,} records, commit every {kernel_alone.COMMIT_EVERY:,}")
-    for column in ("workload", "stores", "records/s", "per CPU second", "µs each", "sent"):
-        table.add_column(column, justify="left" if column in ("workload", "stores") else "right")
+    for column in ("workload", "stores", "way", "records/s", "per CPU second", "µs each", "sent"):
+        is_text = column in ("workload", "stores", "way")
+        table.add_column(column, justify="left" if is_text else "right")
     figures = []
     for name in (workload,) if workload else kernel_alone.WORKLOADS:
         for engine in (stores,) if stores else kernel_alone.ENGINES:
-            runs = [kernel_alone.measure(name, engine, records) for _ in range(repeat)]
-            best = max(runs, key=lambda run: run.per_cpu_second)
-            figures.append(best)
-            table.add_row(
-                name, engine, f"{best.per_second:,.0f}", f"{best.per_cpu_second:,.0f}",
-                f"{1e6 / best.per_cpu_second:.1f}", f"{best.sent:,}",
-            )  # fmt: skip
+            for vectorize in kernel_alone.WAYS:
+                runs = [
+                    kernel_alone.measure(name, engine, records, vectorize, keys)
+                    for _ in range(repeat)
+                ]
+                best = max(runs, key=lambda run: run.per_cpu_second)
+                figures.append(best)
+                way = "over columns" if best.column_batches else "by record"
+                table.add_row(
+                    name, engine, way, f"{best.per_second:,.0f}",
+                    f"{best.per_cpu_second:,.0f}", f"{1e6 / best.per_cpu_second:.1f}",
+                    f"{best.sent:,}",
+                )  # fmt: skip
     console.print(table)
     _write(json, {"figures": [figure.to_dict() for figure in figures]})
 

@@ -205,8 +205,9 @@ def typed(builder: ps.StreamsBuilder) -> None:
 
 def one_by_one(builder: ps.StreamsBuilder) -> None:
     """Functions behind a cached fold see its results when the cache is flushed."""
+    seen: set[str] = set()
     counted = builder.stream("in", key="string", value="json").group_by_key().count("counts")
-    stream = counted.to_stream().filter(lambda key, n: n % 3 > 0)
+    stream = counted.to_stream().filter(lambda key, n: n % 3 > 0 and not seen.clear())
     stream.map_values(lambda key, n: f"{key} {60 // (4 - n)}").to("out", value_serde="string")
     stream.to("other", key_serde="string", value_serde="long")
 
@@ -338,6 +339,109 @@ def processed(builder: ps.StreamsBuilder) -> None:
     stream.process_values(_Stamped()).to("out", key_serde="string", value_serde="json")
 
 
+def with_lambdas(builder: ps.StreamsBuilder) -> None:
+    """Functions whose bytecode shows that they only compute: nobody declares them."""
+    stream = builder.stream("in", key="string", value="json")
+    known = stream.filter(lambda key, value: value is not None and value.get("n") is not None)
+    known.map_values(lambda key, value: {**value, "k": key, "n": value["n"] + 1}).to(
+        "out", key_serde="string", value_serde="json"
+    )
+    texts = stream.filter_not(lambda key, value: value is None).flat_map(
+        lambda key, value: ((name, str(part)) for name, part in sorted(value.items()))
+    )
+    words = texts.select_key(lambda key, text: text[:1] or None).flat_map_values(
+        lambda text: (part for part in text.split("b"))
+    )
+    words.to("other", key_serde="string", value_serde="string")
+
+
+def lambda_sums(builder: ps.StreamsBuilder) -> None:
+    """A store of doubles changes ints between two records, and the text of a state shows it."""
+    numbers = builder.stream("in", key="string", value="json")
+    table = numbers.group_by_key().aggregate(
+        lambda: 0,
+        lambda key, value, total: len(str(total)) + (value.get("n") or 0.25),
+        value_serde="double",
+    )
+    table.to_stream(lambda key, total: f"{key}{total:.2f}").to("out", value_serde="double")
+
+
+def lambda_documents(builder: ps.StreamsBuilder) -> None:
+    """States that are objects: a tuple becomes a list in the store."""
+    numbers = builder.stream("in", key="string", value="json")
+    table = numbers.group_by_key().aggregate(
+        lambda: {"seen": ()},
+        lambda key, value, state: {
+            "seen": [*state["seen"], type_name(state["seen"]), key][-5:], "last": value.get("s"),
+        },
+        value_serde="json",
+    )  # fmt: skip
+    table.to_stream().to("out", value_serde="json")
+
+
+def type_name(value: Any) -> str:
+    return "list" if isinstance(value, list) else "tuple"
+
+
+def lambda_windows(builder: ps.StreamsBuilder) -> None:
+    tumbling = ps.TimeWindows.of_size_and_grace("10s", "5s").advance_by("5s")
+    kept = ps.Materialized(name="texts", value_serde="string", retention="1h")
+    grouped = builder.stream("in", key="string", value="json").group_by_key()
+    table = grouped.windowed_by(tumbling).aggregate(
+        lambda: "", lambda key, value, text: (f"{text}{key}{value};")[-40:], materialized=kept
+    )
+    table.to_stream(lambda windowed, _: f"{windowed.key}@{windowed.start}-{windowed.end}").to(
+        "out", value_serde="string"
+    )
+
+
+def lambda_joined(builder: ps.StreamsBuilder) -> None:
+    rows = builder.table("table", materialized="rows", key="string", value="json")
+    stream = builder.stream("in", key="string", value="json")
+    joined = stream.left_join(
+        rows, lambda key, one, other: f"{key}{one.get('n')}{other and other.get('s')}"
+    )
+    joined.to("out", key_serde="string", value_serde="string")
+
+
+def lambda_reduced(builder: ps.StreamsBuilder) -> None:
+    """Reductions with windows and without, of objects and of nothing."""
+    tumbling = ps.TimeWindows.of_size_and_grace("30s", "20s")
+    stream = builder.stream("in", key="string", value="json")
+    grouped = stream.filter(lambda _, value: value is not None).group_by_key()
+    latest = grouped.reduce(lambda one, other: other if other.get("s") else one, value_serde="json")
+    latest.to_stream().to("other", value_serde="json")
+    windowed = grouped.windowed_by(tumbling).reduce(
+        lambda one, other: {"n": other.get("n"), "before": one.get("n")}, value_serde="json"
+    )
+    windowed.to_stream(lambda windowed, _: str(windowed.start)).to("windows", value_serde="json")
+
+
+def streams_joined(builder: ps.StreamsBuilder) -> None:
+    """Records of both topics find each other within a window, also late ones."""
+    left = builder.stream("in", key="string", value="json").filter(ps.value.is_not_null())
+    right = builder.stream("table", key="string", value="json")
+    both = ps.struct(one=ps.left["n"], other=ps.right["n"], s=ps.right["s"])
+    windows = ps.JoinWindows.of_time_difference_and_grace("10s", "5s")
+    left.join(right, both, windows, value_serde="json", other_value_serde="json").to(
+        "out", key_serde="string", value_serde="json"
+    )
+
+
+def streams_joined_in_a_row(builder: ps.StreamsBuilder) -> None:
+    """Windows that look back only, what is behind the join is counted, and a copy is made."""
+    left = builder.stream("in", key="string", value="json")
+    right = builder.stream("table", key="string", value="string")
+    left.to("other", value_serde="json")
+    windows = ps.JoinWindows.of_time_difference_with_no_grace("15s").before("20s").after("-5s")
+    joined = left.join(
+        right, lambda key, one, other: f"{key}{one.get('n')}{other}"[:12], windows,
+        key_serde="string", value_serde="json", other_value_serde="string",
+    )  # fmt: skip
+    counted = joined.group_by_key(key_serde="string", value_serde="string").count("counts")
+    counted.to_stream().to("out", key_serde="string", value_serde="long")
+
+
 #: Programs whose functions are declared pure; those of others keep their nodes from columns.
 WITH_FUNCTIONS = [mapped, reduced_by_functions, joined_by_a_function]
 #: Programs that leave the results of a fold to its cache, and run by record without one.
@@ -348,4 +452,6 @@ BUILDS = [
     doubles, windows, one_by_one, having, regrouped, suppressed, hopping, kept_windows, kept_counts,
     reduced, joined, left_joined, table, table_filtered, table_mapped, global_joined,
     global_left_joined, mapped, reduced_by_functions, joined_by_a_function, processed,
+    with_lambdas, lambda_sums, lambda_documents, lambda_windows,
+    lambda_joined, lambda_reduced, streams_joined, streams_joined_in_a_row,
 ]  # fmt: skip

@@ -134,7 +134,7 @@ def run_graph(
 ) -> Outcome:
     """Takes the events through in batches of these sizes."""
     kafka = MemoryKafka(config["partitions"])
-    for topic in ("in", "table", "out", "other", "dead"):
+    for topic in ("in", "table", "out", "other", "windows", "dead"):
         kafka.create(topic)
     settings = {
         "application.id": "app", "statestore.cache.max.bytes": config["cache"],

@@ -7,11 +7,28 @@ expressions depends on its arguments alone. The planner says so by wrapping it i
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from penstock.model.field_fold import FieldFold
+
+
+class MadeOf(ABC):
+    """A function of this package that does nothing but call others, which may be the user's.
+
+    Whether it has side effects depends on them alone.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def parts(self) -> tuple[Callable[..., Any], ...]:
+        """Return the functions that it calls."""
+
+    @abstractmethod
+    def __call__(self, *args: Any) -> Any: ...
 
 
 class ColumnFunction(partial[Any]):
@@ -36,7 +53,7 @@ class ColumnFunction(partial[Any]):
 
     def __new__(
         cls, fn: Callable[..., Any], /, *, over_columns: Callable[..., Any] | None = None
-    ) -> ColumnFunction:
+    ) -> Self:
         self = super().__new__(cls, fn)
         self.over_columns = over_columns
         return self

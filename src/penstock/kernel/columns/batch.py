@@ -34,7 +34,8 @@ class Batch:
     """Records in the order in which they are processed.
 
     ``headers`` is ``None`` if no record has headers. ``origins`` is ``None`` if no node asks for
-    them.
+    them. ``order`` has the places of the records among those of all inputs of the task, if a later
+    node joins inputs.
     """
 
     keys: BatchColumn
@@ -42,13 +43,14 @@ class Batch:
     timestamps: Times
     headers: Sequence[Headers] | None = None
     origins: Origins | None = None
+    order: Places | None = None
 
     def __len__(self) -> int:
         return len(self.timestamps)
 
     def with_columns(self, keys: BatchColumn, values: BatchColumn) -> Batch:
         """Return the same records with other keys and values."""
-        return Batch(keys, values, self.timestamps, self.headers, self.origins)
+        return Batch(keys, values, self.timestamps, self.headers, self.origins, self.order)
 
     def repeated(self, keys: BatchColumn, values: BatchColumn, places: Places) -> Batch:
         """Return other keys and values with the timestamps and headers of the records at places."""
@@ -56,7 +58,8 @@ class Batch:
         if headers is not None:
             headers = [headers[place] for place in places.tolist()]
         origins = None if self.origins is None else self.origins.at(places)
-        return Batch(keys, values, self.timestamps[places], headers, origins)
+        order = None if self.order is None else self.order[places]
+        return Batch(keys, values, self.timestamps[places], headers, origins, order)
 
     def keep(self, mask: Sequence[Any]) -> Batch:
         """Return the records where the mask is true."""
@@ -65,6 +68,7 @@ class Batch:
             self.keys.keep(mask), self.values.keep(mask), self.timestamps[places],
             None if self.headers is None else [*compress(self.headers, mask)],
             None if self.origins is None else self.origins.at(places),
+            None if self.order is None else self.order[places],
         )  # fmt: skip
 
     def take(self, places: Places) -> Batch:

@@ -103,6 +103,18 @@ class BatchColumn:
         )
 
 
+def concatenated(columns: Sequence[BatchColumn]) -> BatchColumn:
+    """Return one column with the items of all, as bytes if all have nothing else."""
+    serdes = [column._serde for column in columns if len(column)]
+    plain = [column for column in columns if len(column)]
+    are_bytes = all(type(column) is BatchColumn and column._values is None for column in plain)
+    if plain and are_bytes and all(serde == serdes[0] for serde in serdes):
+        encoded = [item for column in plain for item in column._encoded or ()]
+        is_input = any(column._is_input for column in plain)
+        return BatchColumn(encoded=encoded, serde=serdes[0], is_input=is_input)
+    return BatchColumn([item for column in plain for item in column.values()])
+
+
 class DictionaryBatchColumn(BatchColumn):
     """A column of few different items that repeat; each of them is decoded or encoded once.
 

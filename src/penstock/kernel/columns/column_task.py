@@ -13,6 +13,7 @@ import numpy as np
 
 from penstock.errors import StoreError
 from penstock.kernel.columns.batch import NotProvenError
+from penstock.kernel.columns.batch_column import Places
 from penstock.kernel.columns.column_executor import ColumnExecutor
 from penstock.kernel.columns.effects import Effects
 from penstock.kernel.columns.merge_order import merge_order
@@ -109,7 +110,7 @@ class ColumnTask:
             return None
         effects, order = Effects(names_drops=self._names_drops), list[str]()
         try:
-            if len(inputs) == 1:
+            if len(inputs) == 1 and not self.plan.is_joined:
                 inputs = self._run_one(inputs[0], effects, stop)
             else:
                 inputs, order = self._before_cut(inputs, truncated)
@@ -179,7 +180,7 @@ class ColumnTask:
 
         Return them with the order in which the next batch has to fill the queues.
         """
-        if not truncated:
+        if not truncated or len(inputs) == 1:
             return [*inputs], []
         if len(inputs) > 2:
             # Among equal timestamps, the queue that was filled first comes first. Which of three
@@ -205,6 +206,9 @@ class ColumnTask:
         return [(queue, records.cut(0, taken))]
 
     def _run(self, inputs: Sequence[Input], effects: Effects) -> None:
+        if self.plan.is_joined:
+            self._run_joined(inputs, effects)
+            return
         if self.plan.is_tied:
             self._run_merged(inputs, effects)
             return
@@ -214,6 +218,18 @@ class ColumnTask:
         for name, parts in by_source.items():
             source = self.plan.sources[name]
             source.run(_together(source, parts), effects, may_skip=len(parts) == 1)
+
+    def _run_joined(self, inputs: Sequence[Input], effects: Effects) -> None:
+        """Run the inputs one after another; the join at which they meet puts them in order."""
+        orders = _places([records for _, records in inputs])
+        by_source: dict[str, list[tuple[RawColumns, Places]]] = {}
+        for (queue, records), order in zip(inputs, orders, strict=True):
+            by_source.setdefault(queue.source, []).append((records, order))
+        for name, parts in by_source.items():
+            records, order = _in_order(self.plan.sources[name], parts)
+            self.plan.sources[name].feed(records, effects, order)
+        for source in self.plan.sources.values():
+            source.finish(effects)
 
     def _run_merged(self, inputs: Sequence[Input], effects: Effects) -> None:
         runs = merge_order([listed(records.timestamps) for _, records in inputs])
@@ -225,30 +241,49 @@ class ColumnTask:
             self.plan.sources[queue.source].run(records.cut(first, after), effects)
 
 
+def _places(parts: Sequence[RawColumns]) -> list[Places]:
+    """Return for each input the places of its records among those of all, in order of time."""
+    runs = np.array(merge_order([listed(part.timestamps) for part in parts]), np.int64)
+    # The records of each input stay in their order, so the inputs' numbers say everything.
+    numbers = np.repeat(runs[:, 0], runs[:, 2] - runs[:, 1])
+    return [np.flatnonzero(numbers == number) for number in range(len(parts))]
+
+
+def _in_order(
+    source: SourceColumns, parts: list[tuple[RawColumns, Places]]
+) -> tuple[RawColumns, Places]:
+    """Put the records of several queues of one source together, in the order of their places."""
+    if len(parts) == 1:
+        return parts[0]
+    places = np.concatenate([order for _, order in parts])
+    order = np.argsort(places)
+    whole = _appended(source, [records for records, _ in parts])
+    return whole.take(order.tolist()), places[order]
+
+
 def _together(source: SourceColumns, parts: list[RawColumns]) -> RawColumns:
     """Put the records of several queues of one source together, in time order if that matters."""
     if len(parts) == 1:
         return parts[0]
+    whole = _appended(source, parts)
+    may_mix = source.is_internal and whole.headers is None
+    if may_mix and all(_hides_order(child) for child in source.children):
+        return whole
+    return whole.take(np.argsort(np.concatenate(_places(parts))).tolist())
+
+
+def _appended(source: SourceColumns, parts: list[RawColumns]) -> RawColumns:
+    """Return the records of all parts, one part after the other."""
     keys = values = joined_columns([part.keys for part in parts])
     if any(part.values is not part.keys for part in parts):
         values = joined_columns([part.values for part in parts])
-    whole = RawColumns(
+    return RawColumns(
         parts[0].topic, parts[0].partition, _offsets(source, parts),
         np.concatenate([np.asarray(part.timestamps, np.int64) for part in parts]),
         keys,
         values,
         _headers(parts),
     )  # fmt: skip
-    may_mix = source.is_internal and whole.headers is None
-    if may_mix and all(_hides_order(child) for child in source.children):
-        return whole
-    begins = np.cumsum([0, *(len(part) for part in parts)])
-    order = [
-        int(begins[number]) + place
-        for number, first, after in merge_order([listed(part.timestamps) for part in parts])
-        for place in range(first, after)
-    ]
-    return whole.take(order)
 
 
 def _offsets(source: SourceColumns, parts: list[RawColumns]) -> Sequence[int]:

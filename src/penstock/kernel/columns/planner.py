@@ -7,16 +7,21 @@ single records as long as no two paths meet in a store or in a topic.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from itertools import combinations
+from dataclasses import dataclass, field, fields
+from itertools import chain, combinations
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from penstock.expr.aggregates import count_start, count_step
 from penstock.kernel.columns.column_executor import ColumnExecutor, NotVectorisableError
 from penstock.kernel.columns.column_registry import column_executor_for
 from penstock.kernel.columns.effects import ColumnCollector
+from penstock.kernel.operators.joins.stream_join_arms import behind_joins, connect_joins
 from penstock.kernel.operators.topics.source import takes_own_time
 from penstock.kernel.operators.topics.source_columns import SourceColumns
+from penstock.model.column_function import MadeOf
 from penstock.topology.nodes import Source
+from penstock.topology.nodes.node import Node
 
 if TYPE_CHECKING:
     from penstock.kernel.task import StreamTask
@@ -27,12 +32,13 @@ class ColumnPlan:
     """The column executor of every source of a task, or for each node in the way the reason.
 
     ``is_tied`` says that sources meet in a store or topic. Then their records have to be merged by
-    time.
+    time. ``is_joined`` says that they meet only in joins of streams, which do that by themselves.
     """
 
     sources: dict[str, SourceColumns] = field(default_factory=dict)
     why_not: dict[str, str] = field(default_factory=dict)
     is_tied: bool = False
+    is_joined: bool = False
 
     @property
     def is_vectorised(self) -> bool:
@@ -60,7 +66,14 @@ def plan_columns(task: StreamTask, nodes: Iterable[str]) -> ColumnPlan:
             _plan_source(node, task, plan)
         elif not node.parents:
             plan.why_not[name] = "it has no source"
-    return plan if plan.why_not else _tied(plan)
+    if plan.why_not:
+        return plan
+    try:
+        is_joined = connect_joins(plan.sources.values(), task)
+    except NotVectorisableError as reason:
+        plan.why_not[""] = str(reason)
+        return plan
+    return _joined(plan) if is_joined else _tied(plan)
 
 
 def _plan_source(node: Source, task: StreamTask, plan: ColumnPlan) -> None:
@@ -72,6 +85,7 @@ def _plan_source(node: Source, task: StreamTask, plan: ColumnPlan) -> None:
         plan.why_not[node.name] = str(reason)
         return
     plan.why_not.update(_grow(source, task))
+    source.calls_functions = any(_calls_functions(each.node) for each in source.below())
     source.tells_origins = any(
         executor.is_handed_off or executor.reads_origins for executor in source.below()
     )
@@ -109,6 +123,16 @@ def _grow(executor: ColumnExecutor[Any], task: StreamTask) -> dict[str, str]:
     return {}
 
 
+def _calls_functions(node: Node) -> bool:
+    """Tell whether a node calls a function of the user, which may take a while."""
+    given = [getattr(node, field.name) for field in fields(node)]
+    given += chain.from_iterable(each for each in given if isinstance(each, tuple))
+    return any(
+        isinstance(each, FunctionType | MadeOf) and each not in (count_start, count_step)
+        for each in given
+    )
+
+
 def _check_paths(executor: ColumnExecutor[Any]) -> set[str]:
     """Return the topics and stores that the paths below use; raise if two paths share one."""
     below = [_check_paths(child) for child in executor.children]
@@ -137,3 +161,14 @@ def _tied(plan: ColumnPlan) -> ColumnPlan:
                     f"inputs share {min(shared)}, and a node with a cache runs once per batch"
                 )
     return ColumnPlan(plan.sources, plan.why_not, bool(tied))
+
+
+def _joined(plan: ColumnPlan) -> ColumnPlan:
+    """Check that sources meet nowhere but in their joins, and in what is behind them."""
+    used = {name: _check_paths(source) for name, source in plan.sources.items()}
+    behind = {name: behind_joins(source) for name, source in plan.sources.items()}
+    for (name, one), (other_name, other) in combinations(used.items(), 2):
+        for shared in one & other:
+            if shared not in behind[name] & behind[other_name]:
+                plan.why_not[name] = f"inputs share {shared} outside of their join"
+    return ColumnPlan(plan.sources, plan.why_not, is_joined=True)

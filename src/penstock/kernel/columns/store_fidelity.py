@@ -13,6 +13,13 @@ from typing import Any
 from penstock.kernel.columns.batch import NotProvenError
 from penstock.kernel.columns.column_executor import NotVectorisableError
 from penstock.kernel.columns.folds import AggregatorFold, ColumnFold, CountFold, Items, Through
+from penstock.kernel.columns.function_fold import (
+    FunctionFold,
+    KeepsAll,
+    StoreRead,
+    keeps_finite,
+    keeps_scalars,
+)
 from penstock.kernel.columns.row_fold import RowFold
 from penstock.serde.base import Serde
 from penstock.serde.columns import decode_all, encode_all, known
@@ -37,6 +44,11 @@ _KEPT: dict[type, frozenset[type]] = {
     ShortSerde: frozenset({int, _NONE}),
     StringSerde: frozenset({str, _NONE}),
 }
+#: The type of values that a store of one type keeps exactly.
+_ONLY: dict[type, type] = {
+    BytesSerde: bytes, DoubleSerde: float, IntegerSerde: int, LongSerde: int, ShortSerde: int,
+    StringSerde: str,
+}  # fmt: skip
 _LIMITS: dict[type, int] = {ShortSerde: 2**15, IntegerSerde: 2**31, LongSerde: 2**63}
 
 Check = Callable[[Items, Sequence[Any]], Through | None]
@@ -53,6 +65,9 @@ def state_check(serde: Serde[Any], fold: ColumnFold) -> Check:
         # serde.
         through = None if known(serde).keeps_values else _through(serde)
         return lambda items, states: through
+    if isinstance(fold, FunctionFold):
+        read = None if known(serde).keeps_values else StoreRead(_through(serde), _keeps_all(serde))
+        return lambda items, states: read
     kept = _KEPT.get(type(serde))
     is_exact = int in (kept or ()) and not isinstance(serde, DoubleSerde)
     if kept is None or (isinstance(fold, CountFold) and not is_exact):
@@ -72,6 +87,13 @@ def state_check(serde: Serde[Any], fold: ColumnFold) -> Check:
         return float if isinstance(serde, DoubleSerde) and found != {float} else None
 
     return check
+
+
+def _keeps_all(serde: Serde[Any]) -> KeepsAll:
+    """Return a check of many states: whether the serde keeps them for certain."""
+    if type(serde) in _ONLY:
+        return keeps_scalars(_ONLY[type(serde)], _LIMITS.get(type(serde)))
+    return keeps_finite if isinstance(serde, JsonSerde) else lambda states: False
 
 
 def _through(serde: Serde[Any]) -> Through:

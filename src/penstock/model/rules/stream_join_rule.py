@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from penstock.model.rules.drop_reasons import NULL_KEY_OR_VALUE
 from penstock.model.rules.null_rule import NullRule
 from penstock.model.windows.definitions import JoinWindows
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Times: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +51,23 @@ class StreamJoinRule:
         """Which nulls are taken: a null key has no partner, but an outer side emits the record."""
         return NullRule(NULL_KEY_OR_VALUE, takes_null_key=self.is_outer)
 
-    def partners(self, timestamp: int) -> tuple[int, int]:
+    @overload
+    def partners(self, timestamp: int) -> tuple[int, int]: ...
+    @overload
+    def partners(self, timestamp: Times) -> tuple[Times, Times]: ...
+    def partners(self, timestamp: Any) -> Any:
         """Return the first and the last timestamp that a partner of this side's record may have."""
-        return max(0, timestamp - self.before_ms), max(0, timestamp + self.after_ms)
+        first, last = timestamp - self.before_ms, timestamp + self.after_ms
+        # No timestamp is negative. The product takes numbers and arrays.
+        return first * (first > 0), last * (last > 0)
 
-    def result_time(self, timestamp: int, other: int) -> int:
+    @overload
+    def result_time(self, timestamp: int, other: int) -> int: ...
+    @overload
+    def result_time(self, timestamp: Times, other: Times) -> Times: ...
+    def result_time(self, timestamp: Any, other: Any) -> Any:
         """Return the timestamp of two joined records: the later one."""
-        return max(timestamp, other)
+        return timestamp + (other - timestamp) * (other > timestamp)
 
     def waits(self, last_partner: int, stream_time: int) -> bool:
         """Tell whether a record without a partner has to wait for one, without the grace period.

@@ -132,31 +132,30 @@ class Segments:
 
         An entry that expires because of a later one is not written.
         """
-        expired = self._expired_in_turn(times)
-        different = set(times)
-        self.advance(max(different))
-        segments = {time: self.segment_of(time) for time in different}
-        live = {time: n for time, n in segments.items() if self.enter(n)}
+        interval = self._interval_ms
+        segments = [time // interval if time > 0 else 0 for time in times]
+        expired = self._expired_in_turn(times, segments)
+        self.advance(max(times))
+        live = {segment for segment in set(segments) if self.enter(segment)}
         self.drop_expired()
-        prefixes = {time: self._prefixes[segment] for time, segment in live.items()}
+        prefixes = {segment: self._prefixes[segment] for segment in live}
         self.store.write(
             [
-                (prefixes[time] + key, value)
-                for time, key, value in zip(times, keys, values, strict=True)
-                if time in prefixes
+                (prefixes[segment] + key, value)
+                for segment, key, value in zip(segments, keys, values, strict=True)
+                if segment in prefixes
             ]
         )
         return expired
 
-    def _expired_in_turn(self, times: Sequence[int]) -> int:
+    def _expired_in_turn(self, times: Sequence[int], segments: Sequence[int]) -> int:
         if self.keeps(min(times), max(times)):
             return 0
         newest, oldest_live, expired = self.stream_time, self._first_live, 0
-        segments = {time: self.segment_of(time) for time in set(times)}
-        for time in times:
+        for time, segment in zip(times, segments, strict=True):
             if time > newest:
                 newest, oldest_live = time, self.segment_of(time - self._retention_ms)
-            expired += segments[time] < oldest_live
+            expired += segment < oldest_live
         return expired
 
     def remove(self, time: int, keys: Iterable[bytes]) -> None:

@@ -5,9 +5,9 @@ Only the column executors use it. The cache must have no waiting entries meanwhi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from struct import Struct
-from typing import Protocol
+from typing import Any, Protocol
 
 from penstock.state.bytes_store import BytesStore
 from penstock.state.codec import Codec
@@ -101,6 +101,37 @@ class BulkRows(_Bulk):
         """
         self._engine.write(zip(keys, rows, strict=True))
         self._written(keys, rows, timestamps, values)
+
+
+class BulkDuplicates(_Bulk):
+    """Records by key and time, for the stores of joined streams. They have no cache."""
+
+    def __init__(
+        self, windows: SegmentedWindows, changelog: Changelog | None, keys: Codec, values: Codec
+    ) -> None:
+        super().__init__(changelog, None, keys, values)
+        self._windows = windows
+
+    @property
+    def stream_time(self) -> int:
+        return self._windows.stream_time
+
+    def oldest_readable(self, stream_time: Any) -> Any:
+        """Return the first time that can be read at a stream time, or at each of an array."""
+        return stream_time - self._windows.retention_ms + 1
+
+    def read(
+        self, keys: Collection[bytes], time_from: int, time_to: int
+    ) -> list[tuple[bytes, int, bytes]]:
+        """Return key, time and value of the records of these keys, each key's in their order."""
+        return self._windows.entries_of(keys, time_from, time_to) if keys else []
+
+    def write(
+        self, keys: Sequence[bytes], values: Sequence[bytes | None], times: Sequence[int]
+    ) -> None:
+        """Add records in this order; a value of None is only logged."""
+        stored = self._windows.put_duplicates(keys, values, times)
+        self._written(stored, values, times, values)
 
 
 class BulkWindows(_Bulk):

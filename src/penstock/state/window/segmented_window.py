@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from penstock.state.bytes_store import BytesStore, Write
 from penstock.state.engine.segments import SEGMENT_SIZE, Bounds, Segments
 from penstock.state.window.window_bytes import (
+    ALL_KEYS,
     ChangelogRecord,
     KeyRange,
     WindowEntry,
@@ -21,7 +22,12 @@ from penstock.state.window.window_keys import (
     split_window_key,
     window_key,
     window_key_time,
+    window_suffix,
 )
+
+#: A scan of all keys reads an entry in the tenth part of the time that a scan of one key takes to
+#: begin.
+_SCANNED_PER_KEY = 10
 
 
 class SegmentedWindows:
@@ -78,6 +84,58 @@ class SegmentedWindows:
         """Write different windows, with the same result as calls of ``put`` in this order."""
         for _ in range(self._segments.put_all(starts, window_keys, values)):
             self._rules.expired()
+
+    @property
+    def stream_time(self) -> int:
+        """Return the highest time of all writes, or -1."""
+        return self._segments.stream_time
+
+    @property
+    def retention_ms(self) -> int:
+        return self._rules.retention_ms
+
+    def entries_of(
+        self, keys: Collection[bytes], time_from: int, time_to: int
+    ) -> list[WindowEntry]:
+        """Return the entries of these keys as ``scan`` finds them for each key.
+
+        Between two keys, the order is that of the store or any other.
+        """
+        found: list[WindowEntry] = []
+        at_most = _SCANNED_PER_KEY * len(keys)
+        for number, entry in enumerate(self.scan(ALL_KEYS, time_from, time_to)):
+            if number == at_most:
+                return [e for key in keys for e in self.scan((key, key), time_from, time_to)]
+            if entry[0] in keys:
+                found.append(entry)
+        return found
+
+    def put_duplicates(
+        self, keys: Sequence[bytes], values: Sequence[bytes | None], starts: Sequence[int]
+    ) -> list[bytes]:
+        """Write entries as calls of ``put`` in this order would; return their logged keys."""
+        numbers = self._next_sequences(len(keys))
+        suffixes = map(window_suffix, starts, numbers)
+        stored = [key + suffix for key, suffix in zip(keys, suffixes, strict=True)]
+        if None in values:
+            rows = [row for row in zip(stored, values, starts, strict=True) if row[1] is not None]
+            if rows:
+                self.put_all(*zip(*rows, strict=True))
+        else:
+            self.put_all(stored, values, starts)  # type: ignore[arg-type]
+        return stored
+
+    def _next_sequences(self, count: int) -> Iterable[int]:
+        segments = self._segments
+        first = next_sequence(segments.sequence)
+        if first + count <= MAX_SEQUENCE:
+            segments.sequence = first + count - 1
+            return range(first, first + count)
+        numbers = []
+        for _ in range(count):
+            segments.sequence = next_sequence(segments.sequence)
+            numbers.append(segments.sequence)
+        return numbers
 
     def scan(
         self, keys: KeyRange, time_from: int, time_to: int, *, reverse: bool = False

@@ -29,6 +29,10 @@ WindowKey = tuple[bytes, int, int]
 SessionKey = tuple[bytes, int, int]
 
 
+#: Packs window start and sequence number: what follows the key in a window key.
+window_suffix = _WINDOW_SUFFIX.pack
+
+
 def window_key(key: bytes, start: int, sequence: int = 0) -> bytes:
     """Return key, window start, sequence number."""
     return key + _WINDOW_SUFFIX.pack(start, sequence)

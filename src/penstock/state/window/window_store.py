@@ -16,7 +16,7 @@ from penstock.state.environment import Changelog, StoreEnvironment
 from penstock.state.header_rows import HeadersChangelog, restored_rows, row_codecs
 from penstock.state.iterators import PeekingIterator, empty_iterator
 from penstock.state.key_value.key_value_store import warn_of_empty_range
-from penstock.state.layers.bulk import BulkWindows
+from penstock.state.layers.bulk import BulkDuplicates, BulkWindows
 from penstock.state.layers.cached_window import BY_KEY, BY_TIME, IN_MEMORY, CachedWindows
 from penstock.state.layers.changelogged import TimestampedChangelog
 from penstock.state.protocols import FlushListener
@@ -53,7 +53,7 @@ class TypedWindowStore(Generic[K, V]):
         keys: Codec,
         values: Codec,
         cached: CachedWindows | None = None,
-        bulk: BulkWindows | None = None,
+        bulk: BulkWindows | BulkDuplicates | None = None,
         codecs: Mapping[StoreHeaders, Codec] | None = None,
     ) -> None:
         self.name = spec.name
@@ -268,10 +268,12 @@ def open_window_store(spec: StoreSpec, env: StoreEnvironment) -> TypedWindowStor
             interval_ms=window_rules(spec, env).segment_interval_ms,
             layout=BY_TIME if is_time_ordered(spec) else BY_KEY if spec.persistent else IN_MEMORY,
         )
-    bulk = None
-    is_bulk = is_timestamped and not codecs and not spec.retain_duplicates
-    if is_bulk and isinstance(store, SegmentedWindows):
-        bulk = BulkWindows(store, changelog, cached, keys, values)
+    bulk: BulkWindows | BulkDuplicates | None = None
+    if isinstance(store, SegmentedWindows) and not codecs:
+        if is_timestamped and not spec.retain_duplicates:
+            bulk = BulkWindows(store, changelog, cached, keys, values)
+        elif spec.retain_duplicates and not is_timestamped:
+            bulk = BulkDuplicates(store, changelog, keys, values)
     return TypedWindowStore(
         spec, inner, keys=keys, values=values, cached=cached, bulk=bulk, codecs=codecs
     )

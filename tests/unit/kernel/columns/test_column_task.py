@@ -54,6 +54,20 @@ def test_stop_is_asked_after_a_first_small_piece_and_between_pieces() -> None:
     assert run.task.columns.batches == 1
 
 
+def test_functions_of_the_user_begin_with_smaller_pieces() -> None:
+    """They may be slow; each piece is twice as large as the one before."""
+    builder = ps.StreamsBuilder()
+    builder.stream("in", key="string", value="json").map_values(lambda value: {"m": value["n"]}).to(
+        "out", value_serde="json"
+    )
+    run = CutRun(builder.build().graph, extractor="FailOnInvalidTimestamp", vectorize="strict")
+    given = [("in", columns([b'{"n":1}'] * 20_000))]
+    assert run.task.run_batch(given, stop=lambda: True) == {"in": 16}
+    stop = iter([False, False, True]).__next__
+    assert run.task.run_batch(given, stop=stop) == {"in": 16 + 32 + 64}
+    assert run.task.run_batch(given, stop=lambda: False) == {"in": 20_000}
+
+
 def test_a_batch_that_fits_into_one_piece_is_not_cut() -> None:
     """It would be asked about when all is done."""
     given = [("in", columns([b'{"n":1}'] * 500))]

@@ -88,6 +88,15 @@ def windowed(builder: ps.StreamsBuilder) -> Any:
     return numbers(builder).group_by_key().windowed_by(windows)
 
 
+SEEN: list[Any] = []
+
+
+def noted(*given: Any) -> Any:
+    """A function with a side effect: it keeps what it was given."""
+    SEEN.append(given)
+    return given[-1]
+
+
 def test_expressions_and_counts_run_over_columns() -> None:
     """Nothing in this chain is a function that could do something else."""
 
@@ -106,13 +115,19 @@ def test_expressions_and_counts_run_over_columns() -> None:
 @pytest.mark.parametrize(
     ("build", "reason"),
     [
-        (lambda b: numbers(b).filter(lambda k, v: True), "its predicate is a Python function"),
-        (lambda b: numbers(b).map_values(lambda v: v), "its function is a Python function"),
+        (
+            lambda b: numbers(b).filter(noted),
+            "its predicate is a Python function that uses 'append'",
+        ),
+        (
+            lambda b: numbers(b).map_values(lambda v: noted(v)),
+            "its function is a Python function that calls 'noted', which uses 'append'",
+        ),
         (lambda b: numbers(b).peek(print), "Peek has no column form"),
         (lambda b: numbers(b).to(lambda k, v, c: "out"), "a function chooses its topic"),
         (
-            lambda b: numbers(b).group_by_key().reduce(lambda a, v: a, value_serde="json"),
-            "its function is a Python function",
+            lambda b: numbers(b).group_by_key().reduce(noted, value_serde="json"),
+            "its reducer is a Python function",
         ),
         (
             lambda b: (
@@ -153,8 +168,8 @@ def test_expressions_and_counts_run_over_columns() -> None:
             "its windows are unlimited",
         ),
         (
-            lambda b: windowed(b).reduce(lambda a, v: a, value_serde="json"),
-            "its function is a Python function",
+            lambda b: windowed(b).reduce(noted, value_serde="json"),
+            "its aggregator is a Python function",
         ),
         (
             lambda b: windowed(b).count(ps.Materialized(value_serde="double")),
@@ -173,7 +188,7 @@ def test_expressions_and_counts_run_over_columns() -> None:
             "its timestamp extractor is a Python function",
         ),
         (
-            lambda b: numbers(b).join(table(b), lambda one, other: one),
+            lambda b: numbers(b).join(table(b), lambda one, other: noted(one)),
             "its joiner is a Python function",
         ),
         (
@@ -184,13 +199,16 @@ def test_expressions_and_counts_run_over_columns() -> None:
             lambda b: plain_table(b).map_values(ps.col("n"), materialized="some"),
             "its rows are stored",
         ),
-        (lambda b: numbers(b).map(lambda k, v: (k, v)), "a Python function that returns records"),
+        (lambda b: numbers(b).map(noted), "its function is a Python function that uses"),
         (
-            lambda b: numbers(b).split().branch(lambda k, v: True).default_branch(),
+            lambda b: numbers(b).split().branch(noted).default_branch(),
             "a predicate is a Python function",
         ),
-        (lambda b: numbers(b).select_key(lambda k, v: v), "its function is a Python function"),
-        (lambda b: numbers(b).flat_map_values(lambda v: [v]), "its function is a Python function"),
+        (lambda b: numbers(b).select_key(noted), "its function is a Python function"),
+        (
+            lambda b: numbers(b).flat_map_values(lambda v: [noted(v)]),
+            "its function is a Python function",
+        ),
     ],
 )  # fmt: skip
 def test_reason_names_what_has_to_see_records_one_by_one(build: Build, reason: str) -> None:
@@ -198,6 +216,24 @@ def test_reason_names_what_has_to_see_records_one_by_one(build: Build, reason: s
     plan = planned(build)
     assert not plan.is_vectorised
     assert any(reason in why for why in plan.why_not.values()), plan.why_not
+
+
+def test_functions_without_side_effects_run_over_columns() -> None:
+    """Nobody can tell in which order they are called, and how often."""
+
+    def build(builder: ps.StreamsBuilder) -> None:
+        stream = numbers(builder).filter(lambda key, value: value["n"] > 1)
+        stream.map(lambda key, value: (key, {**value, "m": 1})).to("one", value_serde="json")
+        words = stream.flat_map_values(lambda value: value["s"].split(" "))
+        words.to("other", value_serde="string")
+        grouped = stream.group_by_key()
+        total = grouped.aggregate(
+            lambda: 0.0, lambda key, value, sum_: sum_ + value["n"], value_serde="double"
+        )
+        total.to_stream(lambda key, value: f"{key}!").to("totals", value_serde="double")
+        windowed(builder).reduce(lambda one, other: one, value_serde="json")
+
+    assert planned(build).why_not == {}
 
 
 def test_paths_that_meet_again_in_a_topic_keep_their_order() -> None:
@@ -249,7 +285,7 @@ def counted(builder: ps.StreamsBuilder) -> Any:
 @pytest.mark.parametrize(
     "build",
     [
-        lambda b: counted(b).map_values(lambda n: n + 1).to("out", value_serde="long"),
+        lambda b: counted(b).map_values(lambda n: noted(n) + 1).to("out", value_serde="long"),
         lambda b: counted(b).peek(print),
         lambda b: numbers(b).group_by_key().count().filter(lambda k, n: n > 1, "kept"),
     ],

@@ -11,6 +11,7 @@ from penstock.expr.aggregates import NamedAggregates, SingleAggregate, count_sta
 from penstock.kernel.columns.batch import NotProvenError
 from penstock.kernel.columns.column_executor import NotVectorisableError
 from penstock.kernel.columns.folds import AggregatorFold, CountFold, ExpressionFold, ReduceFold
+from penstock.kernel.columns.function_fold import FunctionFold
 from penstock.kernel.columns.known_folds import fold_of
 from penstock.kernel.columns.store_fidelity import state_check
 from penstock.model.column_function import ColumnAggregator
@@ -121,13 +122,16 @@ def test_states_of_column_aggregators_go_through_the_serde() -> None:
 def test_the_fold_of_known_functions() -> None:
     single, named = SingleAggregate(ps.sum_(ps.value)), NamedAggregates({"n": ps.count()})
     assert isinstance(fold_of(count_start, count_step), CountFold)
-    assert fold_of(count_start, max) is None
-    assert fold_of(int, count_step) is None
+    with pytest.raises(NotVectorisableError, match="its aggregator is a Python function that"):
+        fold_of(int, print)
+    with pytest.raises(NotVectorisableError, match="its initializer is a Python function that"):
+        fold_of(input, count_step)
     assert isinstance(fold_of(single.initialize, single.aggregate), ExpressionFold)
     other = SingleAggregate(ps.sum_(ps.value))
-    assert fold_of(other.initialize, single.aggregate) is None
+    with pytest.raises(NotVectorisableError):
+        fold_of(other.initialize, single.aggregate)
     assert fold_of(named.initialize, named.aggregate) is not None
     assert isinstance(
         fold_of(int, ColumnAggregator(lambda key, value, state: state)), AggregatorFold
     )
-    assert fold_of(int, lambda key, value, state: state) is None
+    assert isinstance(fold_of(int, lambda key, value, state: state), FunctionFold)

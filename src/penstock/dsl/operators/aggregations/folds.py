@@ -21,6 +21,7 @@ from penstock.expr.aggregates import (
     count_step,
 )
 from penstock.expr.expression import Expression
+from penstock.model.column_function import MadeOf
 from penstock.model.site import caller_site
 from penstock.serde.serdes import Serdes
 
@@ -149,7 +150,7 @@ def check_merger(merger: Merger) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class ReduceStep:
+class ReduceStep(MadeOf):
     """A reducer as an aggregator: the first value is the first aggregate."""
 
     reducer: Reducer
@@ -157,15 +158,21 @@ class ReduceStep:
     def __call__(self, key: Any, value: Any, aggregate: Any) -> Any:
         return value if aggregate is None else self.reducer(aggregate, value)
 
+    def parts(self) -> tuple[Callable[..., Any], ...]:
+        return (self.reducer,)
+
 
 @dataclass(frozen=True, slots=True)
-class ReduceMerge:
+class ReduceMerge(MadeOf):
     """A reducer as the merger of two sessions: it adds the second to the first."""
 
     aggregator: ReduceStep
 
     def __call__(self, key: Any, first: Any, second: Any) -> Any:
         return self.aggregator(key, second, first)
+
+    def parts(self) -> tuple[Callable[..., Any], ...]:
+        return self.aggregator.parts()
 
 
 def _nothing() -> None:

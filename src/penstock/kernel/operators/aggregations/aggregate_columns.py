@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 from penstock.kernel.columns.batch import Batch
 from penstock.kernel.columns.batch_column import BatchColumn
 from penstock.kernel.columns.cache_handoff import CachedFold, last_contexts
-from penstock.kernel.columns.column_executor import NotVectorisableError, vectorises
+from penstock.kernel.columns.column_executor import vectorises
 from penstock.kernel.columns.effects import Effects
 from penstock.kernel.columns.fold_changes import last_changes, result_times, running_changes
 from penstock.kernel.columns.folds import ColumnFold, ReduceFold
-from penstock.kernel.columns.functions import PURE_REDUCERS
+from penstock.kernel.columns.function_fold import reducing
+from penstock.kernel.columns.functions import PURE_REDUCERS, proven
 from penstock.kernel.columns.gathered import Gathered
 from penstock.kernel.columns.grouping import grouped_in_order
-from penstock.kernel.columns.known_folds import UNKNOWN_FUNCTION, fold_of
+from penstock.kernel.columns.known_folds import fold_of
 from penstock.kernel.columns.nulls import taken_by
 from penstock.kernel.columns.store_fidelity import state_check
 from penstock.kernel.columns.store_rows import (
@@ -47,9 +48,7 @@ class FoldColumns(CachedFold):
 
     _rows: BulkRows
 
-    def __init__(self, node: TableNode, task: TaskServices, fold: ColumnFold | None) -> None:
-        if fold is None:
-            raise NotVectorisableError(UNKNOWN_FUNCTION)
+    def __init__(self, node: TableNode, task: TaskServices, fold: ColumnFold) -> None:
         self._fold = fold
         super().__init__(node, task, bulk_of(node, task, may_send_old=True))
         self._check_states = state_check(self._rows.values.serde, fold)
@@ -127,4 +126,5 @@ class ReduceColumns(FoldColumns):
         is_known = isinstance(node.fn, ColumnFunction) or any(
             node.fn is reducer for reducer in PURE_REDUCERS
         )
-        super().__init__(node, task, ReduceFold(node.fn) if is_known else None)
+        fold = ReduceFold(node.fn) if is_known else reducing(proven(node.fn, "its reducer"))
+        super().__init__(node, task, fold)

@@ -15,7 +15,7 @@ from penstock.kernel.columns.effects import Effects
 from penstock.kernel.columns.fold_changes import last_changes, result_times, running_changes
 from penstock.kernel.columns.gathered import Gathered
 from penstock.kernel.columns.grouping import grouped, grouped_windows
-from penstock.kernel.columns.known_folds import UNKNOWN_FUNCTION, fold_of
+from penstock.kernel.columns.known_folds import fold_of
 from penstock.kernel.columns.nulls import taken_by
 from penstock.kernel.columns.store_fidelity import state_check
 from penstock.kernel.columns.store_rows import (
@@ -51,10 +51,7 @@ class WindowAggregateColumns(CachedFold):
     def __init__(self, node: WindowAggregate, task: TaskServices) -> None:
         if node.emit_final or not isinstance(node.windows, TimeWindows):
             raise NotVectorisableError("it emits final results, or its windows are unlimited")
-        fold = fold_of(node.initializer, node.fn)
-        if fold is None:
-            raise NotVectorisableError(UNKNOWN_FUNCTION)
-        self._fold = fold
+        self._fold = fold = fold_of(node.initializer, node.fn)
         super().__init__(node, task, bulk_of(node, task, may_send_old=True))
         self._check_states = state_check(self._rows.values.serde, fold)
         self._rule = rule_of(node.windows)

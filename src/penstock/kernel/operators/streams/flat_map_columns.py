@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.kernel.columns.batch import Batch
+from penstock.kernel.columns.batch import Batch, NotProvenError
 from penstock.kernel.columns.batch_column import BatchColumn, Places
 from penstock.kernel.columns.column_executor import ColumnExecutor, vectorises
 from penstock.kernel.columns.effects import Effects
@@ -43,8 +43,11 @@ class FlatMapColumns(ColumnExecutor[FlatMap]):
         rows = np.repeat(np.arange(len(found)), np.fromiter(map(len, found), np.int64, len(found)))
         if not len(rows):
             return
+        pairs = [*chain.from_iterable(found)]
+        if not {*map(type, pairs)} <= {list, tuple}:
+            raise NotProvenError("flat_map returned something other than pairs")
         with user_code("a function"):
-            keys, values = zip(*chain.from_iterable(found), strict=True)
+            keys, values = zip(*pairs, strict=True)
         self._forward_at(rows, batch, BatchColumn(list(keys)), BatchColumn(list(values)), effects)
 
     def _forward_at(

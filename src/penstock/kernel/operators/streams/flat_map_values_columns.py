@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.kernel.columns.batch import Batch, NotProvenError
+from penstock.kernel.columns.batch import Batch
 from penstock.kernel.columns.batch_column import BatchColumn, Places, TakenColumn
 from penstock.kernel.columns.column_executor import ColumnExecutor, vectorises
 from penstock.kernel.columns.effects import Effects
 from penstock.kernel.columns.functions import flat_of, lists_of
 from penstock.kernel.columns.vocabulary import Vocabulary
+from penstock.model.user_code import user_code
 from penstock.topology.nodes import FlatMapValues
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ class FlatMapValuesColumns(ColumnExecutor[FlatMapValues]):
     def _one_by_one(self, batch: Batch, effects: Effects) -> None:
         found = self._lists(batch)
         if not set(map(type, found)) <= {list, tuple}:
-            raise NotProvenError("flat_map_values returned something other than lists")
+            with user_code("a function"):
+                found = [[*values] for values in found]
         counts = np.fromiter(map(len, found), np.int64, len(found))
         rows = np.repeat(np.arange(len(found)), counts)
         lists: Iterable[Iterable[object]] = found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.kernel.columns.batch import Batch
+from penstock.kernel.columns.batch import Batch, NotProvenError
 from penstock.kernel.columns.batch_column import BatchColumn
 from penstock.kernel.columns.column_executor import ColumnExecutor, vectorises
 from penstock.kernel.columns.effects import Effects
@@ -29,6 +29,8 @@ class MapColumns(ColumnExecutor[Map]):
         found = None if self._columns is None else self._columns(batch)
         if found is None:
             pairs = self._pairs(batch)
+            if not {*map(type, pairs)} <= {list, tuple}:
+                raise NotProvenError("map returned something other than pairs")
             with user_code("a function"):
                 keys, values = zip(*pairs, strict=True)
             found = list(keys), list(values)

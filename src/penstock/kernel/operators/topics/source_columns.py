@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penstock.kernel.columns.batch import Batch, NotProvenError, Origins
-from penstock.kernel.columns.batch_column import input_column
+from penstock.kernel.columns.batch_column import Places, input_column
 from penstock.kernel.columns.column_executor import ColumnExecutor, require_known
 from penstock.kernel.columns.effects import Effects
 from penstock.kernel.raw_columns import RawColumns
@@ -33,6 +33,9 @@ _CODED_PIECE = 100_000
 #: before the first call.
 _HURRIED_PIECE = 50_000
 _FIRST_PIECE = 500
+#: The same if functions of the user are called, which may be slow. Each piece is then twice as
+#: large as the one before, so a batch takes at most twice its time limit.
+_FIRST_CALLS = 16
 
 
 class SourceColumns(ColumnExecutor[Source]):
@@ -42,6 +45,8 @@ class SourceColumns(ColumnExecutor[Source]):
         super().__init__(node, task)
         #: Whether an executor below needs topic, partition and offset of its records.
         self.tells_origins = False
+        #: Whether an executor below calls functions of the user.
+        self.calls_functions = False
         #: Whether all its topics are repartition topics. The order of records of different
         #: upstream tasks is not determined there, so the order of their results is not either.
         self.is_internal = bool(node.topics) and all(
@@ -71,7 +76,10 @@ class SourceColumns(ColumnExecutor[Source]):
         before it returns true are a batch of their own, so folds still send once.
         """
         taken = 0
-        for after in _ends(raw, is_hurried=stop is not None):
+        first = None
+        if stop is not None:
+            first = _FIRST_CALLS if self.calls_functions else _FIRST_PIECE
+        for after in _ends(raw, first):
             piece, taken = raw.cut(taken, after), after
             try:
                 batch = self._decoded(piece)
@@ -84,6 +92,18 @@ class SourceColumns(ColumnExecutor[Source]):
                 break
         self.finish(effects)
         return taken
+
+    def feed(self, raw: RawColumns, effects: Effects, order: Places) -> None:
+        """Run records through all executors, but do not end the batch: other inputs follow.
+
+        ``order`` has the place of each record among those of all inputs.
+        """
+        taken = 0
+        for after in _ends(raw, None):
+            batch = self._decoded(raw.cut(taken, after))
+            batch.order = order[taken:after]
+            self.process(batch, effects)
+            taken = after
 
     def _decoded(self, raw: RawColumns) -> Batch:
         """Return the decoded batch; raise ``UserCodeError`` if a record cannot be decoded."""
@@ -147,18 +167,23 @@ class SourceColumns(ColumnExecutor[Source]):
             waiting.extend(executor.children)
 
 
-def _ends(raw: RawColumns, *, is_hurried: bool) -> Iterator[int]:
+def _ends(raw: RawColumns, first: int | None) -> Iterator[int]:
     """Return where the pieces of a batch end.
 
-    With a time limit, the first piece is small and none is large. A small piece costs 0.2 ms, or
-    decodes the dictionary once more.
+    With a time limit, ``first`` is the size of the first piece; the next ones are larger, but none
+    is very large. A small piece costs 0.2 ms, or decodes the dictionary once more.
     """
     size = _CODED_PIECE if _is_coded(raw) else _PIECE
     end = 0
-    if is_hurried:
+    if first is not None:
         size = min(size, _HURRIED_PIECE)
-        if len(raw) > (size if _is_coded(raw) else _FIRST_PIECE):
-            end = _FIRST_PIECE
+        if first == _FIRST_CALLS:
+            while first < size and end + first < len(raw):
+                end += first
+                first *= 2
+                yield end
+        elif len(raw) > (size if _is_coded(raw) else first):
+            end = first
             yield end
     while end < len(raw):
         end = min(end + size, len(raw))
