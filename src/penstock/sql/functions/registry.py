@@ -30,7 +30,8 @@ class ScalarOverload:
     ``takes_null``. If ``is_typed``, it takes the types of the arguments and returns that function.
     ``returns`` computes the type of the result if the signature does not contain it.
     ``over_columns`` takes the types of the arguments and returns a function over Arrow arrays,
-    whose values may be NULL.
+    whose values may be NULL. ``check`` takes the values of the arguments that are texts in the
+    statement, and None for the others; it refuses what would fail for every row.
     """
 
     signature: Signature
@@ -39,6 +40,7 @@ class ScalarOverload:
     is_typed: bool = False
     returns: Callable[[Sequence[Any]], SqlType] | None = None
     over_columns: Callable[[Sequence[Any]], Callable[..., Any]] | None = None
+    check: Callable[[Sequence[str | None]], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
