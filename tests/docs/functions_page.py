@@ -37,6 +37,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "URLs": ("urls",),
     "Bytes and encodings": ("encodings",),
     "NULL and keys": ("nulls",),
+    "As other dialects have them": ("standard.values", "standard.moments"),
 }
 ROWS = """\
 The examples below aggregate these rows of the stream `sales`, in this order:
