@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -20,7 +20,11 @@ from bench.workloads import Topics, build
 from penstock.config import StreamsConfig
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import PartitionState, Topic
-from penstock.kafka.client_config import consumer_settings, producer_settings
+from penstock.kafka.client_config import (
+    admin_settings,
+    consumer_settings,
+    producer_settings,
+)
 from penstock.kafka.clients import new_consumer
 from penstock.kernel.raw_columns import RawColumns, columns_of
 from penstock.kernel.record_queue import RawRecord
@@ -173,6 +177,11 @@ class MemoryClients:
     def watermarks(self, topic: str, partition: int, *, is_own: bool) -> tuple[int, int]:
         return 0, 0
 
+    def all_watermarks(
+        self, parts: Collection[TopicPartition], *, is_own: bool
+    ) -> dict[TopicPartition, tuple[int, int]]:
+        return dict.fromkeys(parts, (0, 0))
+
     def batch_log(self) -> LogState:
         return LogState(generation=1, run_id=_RUN_ID)
 
@@ -220,7 +229,8 @@ class OneSlot:
             exactly_once=True, consumer=consumer_settings(config),
             restore_consumer=consumer_settings(config, "restore"),
             global_consumer=consumer_settings(config, "global"),
-            producer=producer_settings(config), generation=1, run_id=_RUN_ID,
+            producer=producer_settings(config), admin=admin_settings(config), generation=1,
+            run_id=_RUN_ID,
             batches_topic=batches_topic(application_id),
         )  # fmt: skip
         self._internal = InternalPositions(

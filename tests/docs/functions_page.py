@@ -24,7 +24,8 @@ the engine answers: `make docs` evaluates every example, and a test compares. Fu
 own: [Functions in Python](python_functions.md).
 
 A scalar function with a NULL argument is NULL, unless its description says otherwise. A function
-that fails makes its expression NULL and logs a line.
+that fails makes its expression NULL and logs a line. Regular expressions are Java's, with these
+[limits](limits.md#regular-expressions).
 """
 #: Headings, the modules whose functions stand below them, and what the reader should know.
 FAMILIES: dict[str, tuple[str, ...]] = {
@@ -36,6 +37,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "URLs": ("urls",),
     "Bytes and encodings": ("encodings",),
     "NULL and keys": ("nulls",),
+    "As other dialects have them": ("standard.values", "standard.moments"),
 }
 ROWS = """\
 The examples below aggregate these rows of the stream `sales`, in this order:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from dataclasses import dataclass, replace
 
@@ -19,6 +18,7 @@ from penstock.sql.ast.node import Node
 from penstock.sql.catalog.catalog import Catalog
 from penstock.sql.catalog.schema_inference import registered_subjects
 from penstock.sql.engine import SqlEngine
+from penstock.sql.functions.regex.java_regex import java_pattern
 from penstock.sql.results import DeletedTopic, StatementResult
 from penstock.sql.syntax.parser import parse_statement
 from penstock.sql.trial import Trial
@@ -74,12 +74,12 @@ def _tried(session: SqlEngine, command: Command) -> Trial:
 
 def _terminated(base: Catalog, command: Command) -> CommandEffect:
     """End all queries. A sink's topic is deleted if its name matches one of the patterns."""
-    patterns = [re.compile(text) for text in orjson.loads(command.properties[DELETE_TOPICS])]
+    patterns = [java_pattern(text) for text in orjson.loads(command.properties[DELETE_TOPICS])]
     sinks = [query.plan.sink for query in base.queries.values() if query.plan.sink is not None]
     deleted = {
         sink.topic: DeletedTopic(sink.topic, registered_subjects(sink))
         for sink in sinks
-        if any(pattern.fullmatch(sink.topic) for pattern in patterns)
+        if any(pattern.fits(sink.topic) for pattern in patterns)
     }
     status = CommandStatus("SUCCESS", "The cluster is terminated.")
     return CommandEffect(status, Catalog(), tuple(base.queries), tuple(deleted.values()))

@@ -16,7 +16,7 @@ from penstock.sql.ast import statements as ast
 from penstock.sql.ast.node import Node
 from penstock.sql.engine import SqlEngine
 from penstock.sql.syntax.masking import blotted
-from penstock.sql.syntax.parser import StatementText, parse_statement, split_statements
+from penstock.sql.syntax.parser import StatementText, split_statements
 from penstock.sql.trial import Trial
 
 _SESSION = (admin.SetProperty, admin.UnsetProperty, admin.Define, admin.Undefine)
@@ -73,7 +73,7 @@ def file_commands(script: str, engine: SqlEngine) -> list[Command]:
 
 def _parsed(piece: StatementText, script: str, session: SqlEngine) -> Node:
     try:
-        return parse_statement(piece.placed_in(script), session.catalog.variables)
+        return piece.parsed(session.catalog.variables)
     except SqlError as error:
         raise error.pointing_into(script) from None
 

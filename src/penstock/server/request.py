@@ -132,14 +132,16 @@ class Request:
 
     def _parsed(self, piece: StatementText) -> Node:
         try:
-            return parse_statement(piece.text, self._variables)
+            with self._node.planning:
+                return parse_statement(piece.text, self._variables)
         except SqlError as error:
             raise _refused(error.with_source(piece.text), piece) from None
 
     def _tried(self, session: SqlEngine, piece: StatementText, number: int | None = None) -> Any:
         before = session.catalog
         try:
-            trial = session.trial(piece.text, number=number)
+            with self._node.planning:
+                trial = session.trial(piece.text, number=number)
             self._node.topic_rules.check(before, trial, self._access)
         except PenstockError as error:
             raise _refused(error, piece) from None

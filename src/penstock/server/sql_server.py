@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -17,6 +18,7 @@ from penstock.config import (
     StreamsConfig,
 )
 from penstock.errors import ConfigError
+from penstock.extras import install_command
 from penstock.registry.registry import SchemaRegistry
 from penstock.server.application import Services, serve
 from penstock.server.commands.log import CommandLog, KafkaCommandLog
@@ -29,6 +31,7 @@ from penstock.server.supervision.supervisor import QuerySupervisor
 from penstock.serving.http_server import HttpServer
 from penstock.serving.options import ServerOptions
 from penstock.sql.engine import SqlEngine
+from penstock.sql.functions.regex.linear_regex import is_linear
 from penstock.sql.functions.user import UserFunction
 from penstock.sql.ksql_settings import DEFAULT_SERVICE, SERVICE_ID
 from penstock.sql.processing_log import (
@@ -45,6 +48,10 @@ ADVERTISED = "ksql.advertised.listener"
 RESPONSE_MS = "ksql.server.command.response.timeout.ms"
 #: Statements are longer than questions about stores.
 _MOST_BYTES = 1_048_576
+
+#: How long a thread computes before others get their turn. With 5 ms, a few threads that plan
+#: statements let the event loop wait for a tenth of a second.
+_SWITCH_S = 0.001
 
 #: Creates a further part of the server for a node, such as pull and push queries.
 MakeServices = Callable[[ServerNode], Services]
@@ -108,6 +115,13 @@ class SqlServer:
 
     def start(self) -> Self:
         """Run the commands of the service, then answer requests."""
+        sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH_S))
+        if not is_linear():
+            _log.warning(
+                "google-re2 is not installed: a bad regular expression in a query can hold the"
+                " whole server; install it with: %s",
+                install_command("sql"),
+            )
         try:
             self.node.start()
             services = [] if self._is_headless else [make(self.node) for make in self._make]

@@ -281,7 +281,7 @@ class SqlEngine:
 
     def _run(self, execution: Execution, piece: StatementText, script: str) -> StatementResult:
         try:
-            statement = parse_statement(piece.placed_in(script), execution.catalog.variables)
+            statement = piece.parsed(execution.catalog.variables)
         except SqlError as error:
             raise error.pointing_into(blotted(script)) from None
         with _as_sql_error(statement, script):

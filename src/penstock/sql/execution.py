@@ -27,6 +27,7 @@ from penstock.sql.catalog.schema_inference import (
 from penstock.sql.connector_results import ConnectorStatement
 from penstock.sql.format_errors import format_errors_as_sql
 from penstock.sql.functions.registry import FunctionRegistry
+from penstock.sql.planner.cycles import refuse_cycle
 from penstock.sql.planner.identity import insert_id_of, query_id_of, replaced_id_of
 from penstock.sql.planner.lowering import topology_of
 from penstock.sql.planner.lowering.context import Lowering
@@ -142,6 +143,8 @@ class Execution:
         plan = replace(plan, sink=sink, sql=sql, replaces=statement.or_replace)
         if old is not None:
             self._check_replacement(statement, old, plan)
+        others = [query for name, query in self.catalog.queries.items() if name != query_id]
+        refuse_cycle(plan, others, statement.span)
         if self.registry is not None:
             self.schemas.extend(checked_rows(sink, self.registry))
         topology = self.lowered(plan)
@@ -164,6 +167,7 @@ class Execution:
         query_id = given or insert_id_of(plan, self.catalog.queries, self.number)
         is_named = given is not None
         plan = replace(plan, id=query_id, sql=sql, is_insert=True, is_named=is_named)
+        refuse_cycle(plan, self.catalog.queries.values(), statement.span)
         topology = self.lowered(plan)
         self.schemas.extend(internal_rows(topology))
         self._add(plan, topology, sql)

@@ -146,6 +146,17 @@ def test_final_windows_come_once() -> None:
         assert [r.value for r in script.queries.produced if r.topic == "T"] == [b'{"N":2}']
 
 
+def test_windows_that_overlap_too_often_are_refused() -> None:
+    """Each record changes a row in every window that it is in: the error names the number."""
+    window = "HOPPING (SIZE 1 HOUR, ADVANCE BY {} MILLISECONDS)"
+    create = f"CREATE TABLE t AS SELECT item, COUNT(*) FROM orders WINDOW {window} GROUP BY item;"
+    error = refusal(ORDERS, create.format(1))
+    assert (error.code, error.fix) == ("too-many-windows", "advance by 360 ms or more")
+    assert "3600000 windows" in error.message
+    assert refusal(ORDERS, create.format(359)).code == "too-many-windows"
+    assert engine_of(ORDERS, create.format(360)).queries
+
+
 @pytest.mark.parametrize(
     ("window", "is_long_enough"),
     [

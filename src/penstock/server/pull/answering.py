@@ -19,6 +19,8 @@ from penstock.sql.queries.pull import ReadTopic
 _log = logging.getLogger("penstock.sql.processing")
 #: Formats that write equal keys as equal bytes. In the others, bytes begin with a schema id.
 _EXACT = frozenset(("KAFKA", "JSON", "DELIMITED", "NONE"))
+#: How many rows the event loop reads for one query: a millisecond's work.
+_FEW = 100
 
 #: Reads a stream's topic up to its present end.
 ReadStream = Callable[[str], Iterable[Any]]
@@ -34,6 +36,20 @@ def found_by_key(bound: BoundPull, replica: TableReplica) -> list[Row]:
     if not rows and not _is_exact(prepared):
         rows = list(_scanned(bound, replica))
     return rows
+
+
+def found_at_once(bound: BoundPull, replica: TableReplica) -> list[Row] | None:
+    """Return the rows of a KEY_LOOKUP that reads only a few rows; None if it may read more."""
+    prepared, literals = bound.prepared, bound.literals
+    # With another format a key that is not found is looked for in all rows.
+    if not _is_exact(prepared) or len(prepared.keys) > _FEW:
+        return None
+    found: list[StoredRow] = []
+    for key in prepared.key_values(literals):
+        found += islice(_of_key(prepared, replica, key, literals), _FEW + 1)
+        if len(found) > _FEW:
+            return None
+    return list(_accepted(bound, replica, found))
 
 
 def found_by_scan(bound: BoundPull, replica: TableReplica) -> Iterator[Row]:

@@ -10,6 +10,8 @@ from penstock.model.sql.types import SqlType
 from penstock.server.errors import BadStatementError
 from penstock.server.pull.parameters import Parameters, Test
 from penstock.server.pull.shape import Literal
+from penstock.sql.ast.expressions import FunctionCall, Like
+from penstock.sql.ast.walk import walk
 from penstock.sql.catalog.catalog import DataSource
 from penstock.sql.catalog.schema import SourceColumn
 from penstock.sql.engine import SqlEngine
@@ -90,6 +92,8 @@ class PreparedPull:
     columns: tuple[SourceColumn, ...]
     #: The columns as the header of an answer has them.
     schema: str
+    #: Whether a row costs microseconds: no function and no LIKE works on its values.
+    is_light: bool = False
     #: The writers of rows, by form. All answers of the plan share them.
     forms: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
@@ -197,6 +201,7 @@ def _by_rows(
         frozenset(in_keys | parameters.used),
         query.columns,
         schema_text(query, marks_keys=source.is_table),
+        not any(isinstance(node, FunctionCall | Like) for node in walk(query.query)),
     )
 
 

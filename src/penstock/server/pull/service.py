@@ -15,6 +15,7 @@ from penstock.server.host import QueryHost
 from penstock.server.positions import from_token
 from penstock.server.pull.answering import (
     answered_generally,
+    found_at_once,
     found_by_key,
     found_by_scan,
     paged,
@@ -36,6 +37,8 @@ MAX_QPS = "ksql.query.pull.max.qps"
 CONSISTENCY = "request.ksql.query.pull.consistency.token"
 _LOOKUP = "KEY_LOOKUP"
 _POLL_S = 0.1
+#: Statements of this length are looked up in a fraction of a millisecond.
+_LONGEST = 10_000
 _UNLIMITED = 2**31 - 1
 
 
@@ -90,7 +93,12 @@ class PullService:
         self, sql: str, properties: Mapping[str, Any], variables: Mapping[str, str]
     ) -> BoundPull | None:
         """Return the plan of a statement if its shape has one. Takes microseconds."""
-        if variables or not self._cache.is_current(self._host.engine.catalog):
+        # The event loop calls this: a long statement is read in a thread.
+        if (
+            variables
+            or len(sql) > _LONGEST
+            or not self._cache.is_current(self._host.engine.catalog)
+        ):
             return None
         return self._cache.find(sql, properties)[0]
 
@@ -158,16 +166,17 @@ class PullService:
         """Return the rows of a lookup by key if the replica is there and new enough.
 
         It reads a few keys from memory or from disk, so the event loop may call it. None means
-        that the answer has to wait, or that the query is not a lookup by key.
+        that the answer has to wait, or that the query is not a lookup of a few rows by key.
         """
         prepared = bound.prepared
-        if prepared.kind != _LOOKUP or not prepared.is_plain:
+        if prepared.kind != _LOOKUP or not prepared.is_plain or not prepared.is_light:
             return None
         assert prepared.source is not None
         replica = self._replicas.ready(prepared.source)
         if replica is None or not _is_fresh(replica, fresh):
             return None
-        return list(paged(bound, found_by_key(bound, replica)))
+        found = found_at_once(bound, replica)
+        return None if found is None else list(paged(bound, found))
 
     def rows(
         self, bound: BoundPull, fresh: Freshness, left: threading.Event | None = None

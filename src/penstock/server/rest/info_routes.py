@@ -53,11 +53,17 @@ class InfoRoutes:
         return {
             "KsqlServerInfo": {
                 "version": penstock.__version__,
-                "kafkaClusterId": await asyncio.to_thread(self._kafka_cluster),
+                "kafkaClusterId": await self._cluster(),
                 "ksqlServiceId": self._node.options.service_id,
                 "serverStatus": self._node.server_status,
             }
         }
+
+    async def _cluster(self) -> str:
+        """Return the id of the Kafka cluster; once it is known, no thread is needed for it."""
+        if self._cluster_id is None and self._node.admin is not None:
+            return await asyncio.to_thread(self._kafka_cluster)
+        return self._cluster_id or ""
 
     def _kafka_cluster(self) -> str:
         """Return the id of the Kafka cluster, asked once; empty while Kafka does not answer."""
@@ -117,7 +123,7 @@ class InfoRoutes:
 
     async def metadata_id(self, request: Request) -> Any:
         clusters = {
-            "kafka-cluster": await asyncio.to_thread(self._kafka_cluster),
+            "kafka-cluster": await self._cluster(),
             "ksql-cluster": self._node.options.service_id,
         }
         return {"id": "", "scope": {"path": [], "clusters": clusters}}

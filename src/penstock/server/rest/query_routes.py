@@ -99,6 +99,10 @@ class QueryRoutes:
         Raises:
             BadStatementError: the statement is wrong, or is not a query.
         """
+        with self.services.planning:
+            return self._planned(request)
+
+    def _planned(self, request: QueryRequest) -> Asked:
         sql, services = request.statement, self.services
         try:
             statement = parse_statement(sql, request.variables)

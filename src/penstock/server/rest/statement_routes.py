@@ -12,6 +12,7 @@ import orjson
 from starlette.requests import Request
 from starlette.routing import BaseRoute, Route
 
+from penstock.model.sql.errors import FunctionError
 from penstock.server.applying import DELETE_TOPICS
 from penstock.server.commands.command import Command
 from penstock.server.commands.ids import TERMINATE_CLUSTER
@@ -21,6 +22,7 @@ from penstock.server.node import ServerNode
 from penstock.server.request import Steps
 from penstock.server.rest.replies import answering, body_of
 from penstock.serving.credentials import Access
+from penstock.sql.functions.regex.java_regex import java_pattern
 from penstock.sql.setting_names import check_changeable, check_setting
 
 T = TypeVar("T")
@@ -91,8 +93,8 @@ class StatementRoutes:
             raise BadRequestError("bad-body", "deleteTopicList is not a list of texts")
         for text in patterns:
             try:
-                re.compile(text)
-            except re.error:
+                java_pattern(text)
+            except (re.error, FunctionError):
                 raise BadRequestError("bad-pattern", f"Invalid pattern: {text}") from None
         return [await self._run(lambda: self._terminate(patterns))]
 

@@ -7,6 +7,8 @@ from penstock.sql.ast.node import Node
 from penstock.sql.ast.walk import rewrite, walk
 
 CURRENT = frozenset(("CURRENT_TIMESTAMP", "CURRENT_DATE", "CURRENT_TIME"))
+#: The same as CURRENT_TIMESTAMP, always with brackets.
+_CLOCK = CURRENT | {"NOW", "PROCTIME"}
 
 
 def current_value(ref: ColumnRef) -> FunctionCall | None:
@@ -23,5 +25,5 @@ def with_current_values(node: Node) -> Node:
 
 def clock_call(node: Node) -> FunctionCall | None:
     """Return the first call in an expression whose value changes with the clock."""
-    calls = (n for n in walk(node) if isinstance(n, FunctionCall) and n.name in CURRENT)
+    calls = (n for n in walk(node) if isinstance(n, FunctionCall) and n.name in _CLOCK)
     return next(calls, None)

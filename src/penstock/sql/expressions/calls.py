@@ -53,6 +53,9 @@ def _compile_call(node: ast.FunctionCall, scope: Scope, compile_node: Any) -> Co
         for node_, c in zip(node.arguments, compiled, strict=True)
     ]
     overload, bound = function.choose(types)
+    if overload.check is not None:
+        texts = (a.value if isinstance(a, ast.StringLiteral) else None for a in node.arguments)
+        overload.check(tuple(texts))
     patterns = overload.signature.expanded(len(types)) or ()
     evaluates = []
     for i, (pattern, argument) in enumerate(zip(patterns, node.arguments, strict=True)):

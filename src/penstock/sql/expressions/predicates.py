@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
-from penstock.model.sql.errors import FunctionError, SqlTypeError
+from penstock.model.sql.errors import SqlTypeError
 from penstock.model.sql.types import BOOLEAN, STRING, SqlType
 from penstock.sql.ast import expressions as ast
 from penstock.sql.ast.chains import chain
 from penstock.sql.expressions.coercion import coerce_list
+from penstock.sql.expressions.like import like_pattern
 from penstock.sql.expressions.scope import Compiled, Evaluate, Row, Scope
 from penstock.sql.syntax.format_expression import format_expression
 
@@ -74,31 +72,9 @@ def compile_like(node: ast.Like, scope: Scope, compile_node: Any) -> Compiled:
         text, wanted = value(row), pattern(row)
         if text is None or wanted is None:
             return None
-        return (_like(wanted, escape)(text) is not None) is not negated
+        return like_pattern(wanted, escape).fits(text) is not negated
 
     return Compiled(BOOLEAN, evaluate)
-
-
-# Wildcards do not match line ends, like the dot of Java's regular expressions.
-_IN_LINE = "[^\\n\\r\\x85\\u2028\\u2029]"
-
-
-@lru_cache(maxsize=256)
-def _like(pattern: str, escape: str | None) -> Callable[[str], re.Match[str] | None]:
-    parts, position = [], 0
-    while position < len(pattern):
-        char = pattern[position]
-        if char == escape:
-            position += 1
-            if position == len(pattern):
-                raise FunctionError("bad-pattern", f"LIKE pattern {pattern!r} ends with its escape")
-            parts.append(re.escape(pattern[position]))
-        elif char == "%":
-            parts.append(f"{_IN_LINE}*")
-        else:
-            parts.append(_IN_LINE if char == "_" else re.escape(char))
-        position += 1
-    return re.compile("".join(parts)).fullmatch
 
 
 def compile_in(node: ast.In, scope: Scope, compile_node: Any) -> Compiled:

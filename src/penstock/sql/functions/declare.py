@@ -28,13 +28,14 @@ def scalar(
     takes_null: bool = False,
     is_typed: bool = False,
     returns: Callable[[Sequence[Any]], SqlType] | None = None,
+    check: Callable[[Sequence[str | None]], None] | None = None,
 ) -> Callable[[F], F]:
     """Declare a scalar function with one or more signatures; its docstring describes it."""
 
     def declare(function: F) -> F:
         for text in signatures:
             overload = ScalarOverload(
-                parse_signature(text), function, takes_null, is_typed, returns
+                parse_signature(text), function, takes_null, is_typed, returns, check=check
             )
             BUILT_IN.add_scalar(name, overload, _first_line(function))
         return function

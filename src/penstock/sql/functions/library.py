@@ -13,12 +13,19 @@ import penstock.sql.functions.json_text
 import penstock.sql.functions.nulls
 import penstock.sql.functions.numbers
 import penstock.sql.functions.patterns
+import penstock.sql.functions.standard.aggregates
+import penstock.sql.functions.standard.moments
+import penstock.sql.functions.standard.values
 import penstock.sql.functions.strings
 import penstock.sql.functions.table_functions
 import penstock.sql.functions.trigonometry
 import penstock.sql.functions.urls  # noqa: F401 - each import declares its family
 from penstock.sql.functions.declare import BUILT_IN
 from penstock.sql.functions.registry import FunctionRegistry
+from penstock.sql.functions.standard.aliases import declare_aliases
+
+# Behind all imports: the functions that have other names are declared by them.
+declare_aliases()
 
 
 def built_in_functions() -> FunctionRegistry:

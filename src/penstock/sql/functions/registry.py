@@ -20,6 +20,35 @@ from penstock.sql.functions.signature import (
 )
 
 Settings = Mapping[str, str]
+#: Functions of other dialects, and what to write here.
+INSTEAD = {
+    "ARRAY_AGG": "COLLECT_LIST(x) returns an array",
+    "JSON_VALUE": "write EXTRACTJSONFIELD(text, '$.path')",
+    "JSON_EXTRACT_SCALAR": "write EXTRACTJSONFIELD(text, '$.path')",
+    "JSON_ARRAYAGG": "COLLECT_LIST(x) returns an array",
+    "APPROX_COUNT_DISTINCT": "write COUNT_DISTINCT(x): it is exact",
+    "NVL": "write COALESCE(a, b)",
+    "ISNULL": "write x IS NULL",
+    "IF": "write CASE WHEN condition THEN a ELSE b END",
+    "DECODE": "write CASE x WHEN a THEN b END",
+    "STRPOS": "write INSTR(text, part)",
+    "LOCATE": "write INSTR(text, part)",
+    "POSITION": "write INSTR(text, part)",
+    "TRUNCATE": "write ROUND, FLOOR or CEIL",
+    "TUMBLE_START": "write WINDOW TUMBLING (SIZE ...) behind the source, and WINDOWSTART",
+    "TUMBLE_END": "write WINDOW TUMBLING (SIZE ...) behind the source, and WINDOWEND",
+    "HOP_START": "write WINDOW HOPPING (SIZE ..., ADVANCE BY ...), and WINDOWSTART",
+    "HOP_END": "write WINDOW HOPPING (SIZE ..., ADVANCE BY ...), and WINDOWEND",
+    "SESSION_START": "write WINDOW SESSION (gap) behind the source, and WINDOWSTART",
+    "SESSION_END": "write WINDOW SESSION (gap) behind the source, and WINDOWEND",
+    "LAG": "write LATEST_BY_OFFSET(x, 2)[1]: the value before the last one of a group",
+    "RANK": "number rows with ROW_NUMBER() OVER (PARTITION BY ... ORDER BY ...)",
+    "DENSE_RANK": "number rows with ROW_NUMBER() OVER (PARTITION BY ... ORDER BY ...)",
+    "REGEXP_LIKE": "write REGEXP_EXTRACT('pattern', text) IS NOT NULL",
+    "STDDEV": "write STDDEV_SAMP(x)",
+    "TIMESTAMPDIFF": "write UNIX_TIMESTAMP(b) - UNIX_TIMESTAMP(a), in milliseconds",
+    "DATEDIFF": "write UNIX_DATE(b) - UNIX_DATE(a), in days",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +59,8 @@ class ScalarOverload:
     ``takes_null``. If ``is_typed``, it takes the types of the arguments and returns that function.
     ``returns`` computes the type of the result if the signature does not contain it.
     ``over_columns`` takes the types of the arguments and returns a function over Arrow arrays,
-    whose values may be NULL.
+    whose values may be NULL. ``check`` takes the values of the arguments that are texts in the
+    statement, and None for the others; it refuses what would fail for every row.
     """
 
     signature: Signature
@@ -39,6 +69,7 @@ class ScalarOverload:
     is_typed: bool = False
     returns: Callable[[Sequence[Any]], SqlType] | None = None
     over_columns: Callable[[Sequence[Any]], Callable[..., Any]] | None = None
+    check: Callable[[Sequence[str | None]], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,10 +240,12 @@ class FunctionRegistry:
     scalars: dict[str, Function[ScalarOverload]] = field(default_factory=dict)
     tables: dict[str, Function[TableOverload]] = field(default_factory=dict)
     aggregates: dict[str, Function[AggregateOverload]] = field(default_factory=dict)
+    #: Names of built-in functions that make way for a function of the user.
+    yielding: set[str] = field(default_factory=set)
 
     def copy(self) -> FunctionRegistry:
         """Return a copy: functions that are added to it do not change this registry."""
-        copied = FunctionRegistry()
+        copied = FunctionRegistry(yielding=set(self.yielding))
         for mine, theirs in (
             (self.scalars, copied.scalars),
             (self.tables, copied.tables),
@@ -257,8 +290,17 @@ class FunctionRegistry:
         return AnalysisError(
             "unknown-function",
             f"function {name!r} does not exist",
-            fix=did_you_mean(name, self.names()) or "SHOW FUNCTIONS lists all functions",
+            fix=INSTEAD.get(name)
+            or did_you_mean(name, self.names())
+            or "SHOW FUNCTIONS lists all functions",
         )
+
+    def make_way(self, name: str) -> None:
+        """Remove the function of a name that a function of the user may take."""
+        if name in self.yielding:
+            self.yielding.discard(name)
+            for functions in (self.scalars, self.tables, self.aggregates):
+                functions.pop(name, None)
 
     def add_scalar(self, name: str, overload: ScalarOverload, description: str = "") -> None:
         entry = self.scalars.setdefault(name.upper(), Function(name.upper()))

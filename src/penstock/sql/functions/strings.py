@@ -12,6 +12,9 @@ from unicodedata import category
 from penstock.model.sql.errors import FunctionError
 from penstock.sql.functions.declare import scalar
 
+#: How long a padded value may be. No record of Kafka is that large.
+_LONGEST = 100_000_000
+
 
 @scalar("LCASE", "STRING -> STRING")
 def lcase(text: str) -> str:
@@ -126,6 +129,12 @@ def rpad(value: Any, length: int, padding: Any) -> Any:
 def _padding(value: Any, length: int, padding: Any) -> Any:
     if length < 0 or len(padding) == 0:
         return None
+    if length > _LONGEST:
+        raise FunctionError(
+            "too-long",
+            f"a value cannot be padded to {length} characters; the most is {_LONGEST}",
+            fix="pad to a smaller length",
+        )
     missing = max(0, length - len(value))
     return (padding * (missing // len(padding) + 1))[:missing]
 

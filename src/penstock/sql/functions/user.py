@@ -69,6 +69,7 @@ class UserFunction:
 
     def register(self, registry: FunctionRegistry) -> None:
         """Add the function and its overloads; from then on queries can call it."""
+        registry.make_way(self.name.upper())
         self.add_to(registry)
         for other in self.overloads:
             other.register(registry)

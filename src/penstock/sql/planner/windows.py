@@ -15,6 +15,8 @@ from penstock.sql.catalog.catalog import WindowSpec
 from penstock.sql.planner.stage import Stage
 
 _DAY_MS = 86_400_000
+#: How many windows one record may be in: each one is a row that it changes.
+MOST_WINDOWS = 10_000
 
 
 def window_of(query: Query, stage: Stage) -> WindowSpec:
@@ -40,9 +42,23 @@ def window_of(query: Query, stage: Stage) -> WindowSpec:
                     f" size of {size.ms} ms",
                     span=window.span,
                 )
+            _check_number(window, size.ms, advance.ms)
             return WindowSpec("HOPPING", size.ms)
         case TumblingWindow(size):
             return WindowSpec("TUMBLING", _positive(size.ms, window))
+
+
+def _check_number(window: Window, size_ms: int, advance_ms: int) -> None:
+    """Refuse windows of which one record is in so many that it would hold its task for seconds."""
+    number = -(-size_ms // advance_ms)
+    if number > MOST_WINDOWS:
+        raise AnalysisError(
+            "too-many-windows",
+            f"every record would be in {number} windows: SIZE is {size_ms} ms and ADVANCE BY"
+            f" {advance_ms} ms; the most is {MOST_WINDOWS}",
+            fix=f"advance by {-(-size_ms // MOST_WINDOWS)} ms or more",
+            span=window.span,
+        )
 
 
 def _check_retention(window: Window, *, is_final: bool) -> None:

@@ -46,8 +46,8 @@ from penstock.sql.planner.steps import SourceStep
 
 #: Functions that return another value at each call.
 _CHANGING = frozenset(
-    ("CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "RANDOM", "UNIX_DATE", "UNIX_TIMESTAMP",
-     "UUID")
+    ("CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "NOW", "PROCTIME", "RANDOM",
+     "UNIX_DATE", "UNIX_TIMESTAMP", "UUID")
 )  # fmt: skip
 #: If there are more keys than this, a scan is used.
 _MOST_KEYS = 1_000

@@ -35,7 +35,7 @@ def create_function(
     """
     _check_allowed(statement, config)
     name = statement.name.upper()
-    if name in built_in:
+    if name in built_in and name not in built_in.yielding:
         raise AnalysisError(
             "function-exists",
             f"function {name} is not one that CREATE FUNCTION made, and cannot be replaced",
@@ -57,7 +57,7 @@ def drop_function(statement: DropFunction, catalog: Catalog, built_in: FunctionR
         _check_unused(name, catalog, statement)
         del catalog.functions[name]
         return True
-    if statement.if_exists and name not in built_in:
+    if statement.if_exists and (name not in built_in or name in built_in.yielding):
         return False
     raise AnalysisError(
         "unknown-function",

@@ -60,6 +60,8 @@ _TOKEN = re.compile(
 )
 _VARIABLE = re.compile(r"\$(\$?)\{([\w@]+)\}")
 _MAX_NESTING = 100
+#: A statement of this length takes seconds to plan. A long text between quotes is one token.
+MOST_TOKENS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +91,23 @@ class SourceText:
         return Span(start, end, line, start - self._starts[line - 1] + 1)
 
 
-def scan(source: SourceText, variables: Mapping[str, str] | None = None) -> Iterator[Lexeme]:
-    """Yield the lexemes of a text with ``${name}`` replaced.
+def scan(
+    source: SourceText,
+    variables: Mapping[str, str] | None = None,
+    start: int = 0,
+    end: int | None = None,
+) -> Iterator[Lexeme]:
+    """Yield the lexemes of a text, or of the part from ``start`` to ``end``.
+
+    ``${name}`` is replaced.
 
     Without ``variables``, nothing is replaced: a script is first cut into statements, because a
     statement can define variables for the next one.
     """
-    text, position = source.text, 0
-    while position < len(text):
-        match = _TOKEN.match(text, position)
+    text, position = source.text, start
+    last = len(text) if end is None else end
+    while position < last:
+        match = _TOKEN.match(text, position, last)
         if match is None:
             raise _unreadable(source, position)
         position = match.end()
@@ -108,17 +118,31 @@ def scan(source: SourceText, variables: Mapping[str, str] | None = None) -> Iter
 
 def split(source: SourceText) -> Iterator[tuple[int, int]]:
     """Yield start and end of each statement, without its semicolon; skip empty ones."""
+    text, position, tokens = source.text, 0, 0
     start: int | None = None
     end = 0
-    for lexeme in scan(source):
-        if lexeme.kind == "PUNCTUATION" and lexeme.value == ";":
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise _unreadable(source, position)
+        begin, position = match.span()
+        if match.lastgroup == "SKIP":
+            continue
+        if text[begin] == ";":
             if start is not None:
                 yield start, end
-            start = None
+            start, tokens = None, 0
             continue
         if start is None:
-            start = lexeme.span.start
-        end = lexeme.span.end
+            start = begin
+        end, tokens = position, tokens + 1
+        if tokens > MOST_TOKENS:
+            raise ParseError(
+                "statement-too-long",
+                f"a statement has more than {MOST_TOKENS} words and signs",
+                fix="cut it into several statements",
+                span=source.span(begin, position),
+            )
     if start is not None:
         yield start, end
 

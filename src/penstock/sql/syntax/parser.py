@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from typing import Any, cast
@@ -34,14 +34,26 @@ class StatementText:
 
     text: str
     span: Span
+    #: The text of the whole script. All its statements share it.
+    source: SourceText = field(compare=False, repr=False)
 
     def placed_in(self, script: str) -> str:
         """Return the statement after as much blank space as there is text before it in its script.
 
-        So all spans of its tree, and all errors, have the line and column in the script.
+        So all spans of its tree, and all errors, have the line and column in the script. It takes
+        time by the length of the script: for many statements use ``parsed``.
         """
         before = script[: self.span.start]
         return "".join("\n" if c == "\n" else " " for c in before) + self.text
+
+    def parsed(self, variables: Mapping[str, str] = _NO_VARIABLES) -> Statement:
+        """Parse the statement; spans and errors have the line and column in the script."""
+        start = self.span.start
+        try:
+            lexemes = list(scan(self.source, variables, start, start + len(self.text)))
+            return cast(Statement, _parse(lexemes, "statement"))
+        except SqlError as error:
+            raise error.with_source(self.source.text) from None
 
 
 def split_statements(script: str) -> tuple[StatementText, ...]:
@@ -51,7 +63,7 @@ def split_statements(script: str) -> tuple[StatementText, ...]:
         pieces = list(split(source))
     except SqlError as error:
         raise error.with_source(script) from None
-    return tuple(StatementText(script[a:b], source.span(a, b)) for a, b in pieces)
+    return tuple(StatementText(script[a:b], source.span(a, b), source) for a, b in pieces)
 
 
 def parse(script: str, variables: Mapping[str, str] = _NO_VARIABLES) -> tuple[Statement, ...]:

@@ -307,6 +307,42 @@ def test_a_lookup_is_answered_at_once_when_the_replica_is_there(users: QueryWorl
     assert pull.at_once(pull.plan("SELECT * FROM users;", {}, {}), ANY) is None
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT REGEXP_EXTRACT('(a+)+b', id) FROM users WHERE id = 'ann';",
+        "SELECT * FROM users WHERE id = 'ann' AND id LIKE '%n';",
+        f"SELECT * FROM users WHERE id IN ({','.join(map(repr, map(str, range(101))))});",
+    ],
+)
+def test_a_lookup_that_may_take_long_is_left_to_a_thread(users: QueryWorld, query: str) -> None:
+    """While the event loop answers, it answers nobody else."""
+    pull = users.services.pull
+    bound = pull.plan(query, {}, {})
+    assert list(pull.rows(bound, ANY)) == [] or "ann" in query
+    assert pull.at_once(bound, ANY) is None
+
+
+def test_a_key_with_many_windows_is_left_to_a_thread(world: QueryWorld) -> None:
+    """One key of a windowed table may have thousands of rows."""
+    world.execute(VISITS)
+    for start in range(101):
+        add_visit(world, "ann", start * 1000, start)
+        add_visit(world, "bob" * (start == 0) or "eve", start * 1000, start)
+    pull = world.services.pull
+    many = pull.plan("SELECT n FROM visits WHERE id = 'ann';", {}, {})
+    assert len(list(pull.rows(many, ANY))) == 101
+    assert pull.at_once(many, ANY) is None
+    few = pull.plan("SELECT n FROM visits WHERE id = 'ann' AND WINDOWSTART < 1000;", {}, {})
+    assert pull.at_once(few, ANY) == [(0,)]
+
+
+def test_a_long_statement_is_not_looked_up_on_the_event_loop(users: QueryWorld) -> None:
+    sql = f"SELECT * FROM users WHERE id = 'ann' AND id <> '{'x' * 20_000}';"
+    users.services.pull.plan(sql, {}, {})
+    assert users.services.pull.cached(sql, {}, {}) is None
+
+
 def test_a_plan_is_found_again_without_planning(users: QueryWorld) -> None:
     """``cached`` finds what ``plan`` has made, for any literal."""
     pull = users.services.pull

@@ -69,6 +69,16 @@ def check_newest(number: int, request: StageRequest, found: LogState) -> None:
         raise stale_request(number, request, f"batch {found.plan.batch}")
 
 
+def check_open(number: int, *, is_closed: bool) -> None:
+    """Raise ``slot-unreachable`` if a slot was closed while a request waited for it."""
+    if is_closed:
+        raise StreamsError(
+            "slot-unreachable",
+            f"slot {number} was closed before the request began",
+            fix="nothing to do: the batch runs again in the slot's next stream thread",
+        )
+
+
 def stale_request(number: int, request: StageRequest, newest: str) -> StreamsError:
     return StreamsError(
         "stale-request",

@@ -22,7 +22,6 @@ from penstock.config import (
     STATE_CLEANUP_DIR_MAX_AGE_MS,
     StreamsConfig,
 )
-from penstock.errors import StreamsError
 from penstock.kernel.clocks import Clocks
 from penstock.kernel.settings import TaskSettings
 from penstock.model.task_id import TaskId
@@ -47,6 +46,7 @@ from penstock.runtime.spark.worker.global_copy import GlobalCopy
 from penstock.runtime.spark.worker.markers import (
     check_leader,
     check_newest,
+    check_open,
     newest_step,
     stale_request,
     write_marker,
@@ -127,7 +127,7 @@ class Slot:
     def warm_up(self, first: StageRequest) -> None:
         """Make the clients and restore the state before the first batch is planned."""
         with self.lock:
-            self._refuse_if_closed()
+            check_open(self.number, is_closed=self._is_closed)
             try:
                 # A restore makes millions of objects that live only briefly. Collecting garbage
                 # took a third of its time.
@@ -232,7 +232,7 @@ class Slot:
         the same reports and does not run the tasks again.
         """
         with self.lock:
-            self._refuse_if_closed()
+            check_open(self.number, is_closed=self._is_closed)
             slots, reports = self._answered.get(request.step, (0, []))
             if slots == request.slots:
                 if request.is_rerun:
@@ -255,14 +255,6 @@ class Slot:
             self.asked = time.monotonic()
             self._clean_up()
             return reports
-
-    def _refuse_if_closed(self) -> None:
-        if self._is_closed:
-            raise StreamsError(
-                "slot-unreachable",
-                f"slot {self.number} was closed before the request began",
-                fix="nothing to do: the batch runs again in the slot's next stream thread",
-            )
 
     def _refuse_stale(self, request: StageRequest) -> None:
         newest = max(self._answered, default=request.step)

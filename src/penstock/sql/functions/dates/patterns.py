@@ -26,6 +26,8 @@ TIME_LETTERS |= {"A": 19, "n": 19, "N": 19}
 ZONE_LETTERS = {"V": 2, "z": 4, "O": 4, "X": 5, "x": 5, "Z": 5}
 _WIDEST = {**DATE_LETTERS, **TIME_LETTERS, **ZONE_LETTERS}
 _LETTERS = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']", re.DOTALL)
+#: Real patterns have some tens of characters.
+_LONGEST = 1_000
 _NUMBERS = frozenset("yuYMLQqwWdDHkhKmsSAnN")
 
 
@@ -62,6 +64,11 @@ def pieces_of(pattern: str) -> tuple[Piece, ...]:
 
 def cut(pattern: str) -> tuple[Piece, ...]:
     """Cut a pattern into letters and literal text, whatever the letters are."""
+    if len(pattern) > _LONGEST:
+        raise FunctionError(
+            "bad-pattern",
+            f"a pattern of date and time has {len(pattern)} characters; the most is {_LONGEST}",
+        )
     pieces: list[Piece] = []
     position = 0
     while position < len(pattern):

@@ -69,7 +69,7 @@ def _reader(pattern: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
     letters: list[str] = []
     for piece in pieces_of(pattern):
         if piece.letter in ("[", "]"):
-            parts.append("(?:" if piece.letter == "[" else ")?")
+            parts.append("(?:" if piece.letter == "[" else ")?+")
         elif not piece.letter:
             parts.append(re.escape(piece.text))
         elif piece.letter in _NOT_READ:
@@ -78,7 +78,7 @@ def _reader(pattern: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
             letters.append("yy" if piece.letter in "yu" and piece.width == 2 else piece.letter)
             parts.append(f"({_expression(piece)})")
     # An optional section may be left open at the end.
-    parts.append(")?" * (parts.count("(?:") - parts.count(")?")))
+    parts.append(")?+" * (parts.count("(?:") - parts.count(")?+")))
     return re.compile("".join(parts), re.IGNORECASE), tuple(letters)
 
 
@@ -89,7 +89,7 @@ def _expression(piece: Piece) -> str:
     if letter == "E":
         return "|".join(name[:3] if width <= 3 else name for name in DAYS)
     if letter in "zV":
-        return r"[A-Za-z][\w/+:-]*"
+        return r"[A-Za-z][\w/+:-]*+"
     if letter in "XxZO":
         offset = r"[+-]\d{2}(?::?\d{2})?"
         return {"x": offset, "O": r"GMT(?:[+-]\d{1,2}(?::?\d{2})?)?"}.get(letter, f"Z|{offset}")
@@ -97,7 +97,8 @@ def _expression(piece: Piece) -> str:
         return "AM|PM" if letter == "a" else "AD|BC"
     # A single letter reads any number of digits; several letters read exactly that many.
     if width == 1 and not piece.is_adjacent and letter != "S":
-        return r"\d+"
+        # Java does not give digits back either. Many such letters would take exponential time.
+        return r"\d++"
     return rf"\d{{{width}}}"
 
 

@@ -56,7 +56,7 @@ def _expression(piece: Piece, pattern: str) -> str:
     if letter not in _NUMBERS:
         raise FunctionError("bad-pattern", f"{pattern!r}: {letter!r} is not read in a date")
     # If another number follows directly, the number of letters is the number of digits.
-    return rf"\s*(\d{{1,{width}}})" if piece.is_adjacent else r"\s*(\d+)"
+    return rf"\s*(\d{{1,{width}}})" if piece.is_adjacent else r"\s*+(\d++)"
 
 
 def _names(names: tuple[str, ...]) -> str:

@@ -1,0 +1,1 @@
+"""Regular expressions of Java, run by an engine of linear time."""
