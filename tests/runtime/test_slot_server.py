@@ -33,7 +33,7 @@ from penstock.runtime.spark.exchange.questions import (
 )
 from penstock.runtime.spark.exchange.stage_request import Release, StageRequest
 from penstock.runtime.spark.worker import slot_server as module
-from penstock.runtime.spark.worker.executor import Executor
+from penstock.runtime.spark.worker.process.executor import Executor
 from penstock.runtime.spark.worker.queries import is_quick
 from penstock.runtime.spark.worker.slot_server import Patience, SlotServer, let_rest
 from penstock.serving.question import KeyQuestion, RangeQuestion

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import pytest
 
 from penstock.runtime.spark.exchange.worker_lines import LoggedLine, PrintedLine
-from penstock.runtime.spark.worker import captured_output as module
-from penstock.runtime.spark.worker.captured_output import (
+from penstock.runtime.spark.worker.process import captured_output as module
+from penstock.runtime.spark.worker.process.captured_output import (
     CAPTURED,
     MOST_LINES,
     CapturedOutput,

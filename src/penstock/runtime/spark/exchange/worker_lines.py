@@ -1,6 +1,6 @@
 """What a program prints and logs in a worker, as lines that travel to the driver.
 
-A worker has no terminal: ``penstock.runtime.spark.worker.captured_output`` collects the lines, and
+A worker has no terminal: ``penstock.runtime.spark.worker.process.captured_output`` collects the lines, and
 the driver shows them as if the program had run there.
 """
 

@@ -57,11 +57,11 @@ from penstock.runtime.spark.exchange.questions import (
 from penstock.runtime.spark.exchange.stage_request import Application, Endpoint, Release
 from penstock.runtime.spark.exchange.worker_lines import use_log_levels
 from penstock.runtime.spark.standby.standby import Standby, adopt
-from penstock.runtime.spark.worker.captured_output import CAPTURED
 from penstock.runtime.spark.worker.doing import doing
-from penstock.runtime.spark.worker.executor import Executor
 from penstock.runtime.spark.worker.kafka_failures import as_streams_error
 from penstock.runtime.spark.worker.measures import slot_measures
+from penstock.runtime.spark.worker.process.captured_output import CAPTURED
+from penstock.runtime.spark.worker.process.executor import Executor
 from penstock.runtime.spark.worker.queries import answer_query, is_quick, waits_for_commit
 from penstock.runtime.spark.worker.slot import Slot
 

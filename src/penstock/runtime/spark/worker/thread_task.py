@@ -25,9 +25,9 @@ from penstock.kafka.machine import variable
 from penstock.runtime.spark.exchange.channel import connect, receive, send
 from penstock.runtime.spark.exchange.questions import End, Hello, Printed
 from penstock.runtime.spark.exchange.stage_request import Endpoint
-from penstock.runtime.spark.worker.captured_output import CAPTURED, captured_output
-from penstock.runtime.spark.worker.executor import find_executor, is_below_python
-from penstock.runtime.spark.worker.pulse import pulse
+from penstock.runtime.spark.worker.process.captured_output import CAPTURED, captured_output
+from penstock.runtime.spark.worker.process.executor import find_executor, is_below_python
+from penstock.runtime.spark.worker.process.pulse import pulse
 from penstock.runtime.spark.worker.slot_server import SlotServer
 
 log = logging.getLogger(__name__)

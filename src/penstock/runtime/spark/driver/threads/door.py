@@ -19,7 +19,7 @@ from penstock.runtime.spark.exchange.worker_lines import show_lines
 
 log = logging.getLogger(__name__)
 
-#: So begins the line of the process beside a thread (``worker.pulse_process``).
+#: So begins the line of the process beside a thread (``worker.process.pulse_process``).
 PULSE = b"pulse "
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from penstock.kafka.machine import environment
 from penstock.runtime.spark.exchange.stage_request import Endpoint
-from penstock.runtime.spark.worker import pulse_process
+from penstock.runtime.spark.worker.process import pulse_process
 
 log = logging.getLogger(__name__)
 
