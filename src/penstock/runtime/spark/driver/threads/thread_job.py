@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -23,6 +24,8 @@ log = logging.getLogger(__name__)
 _SCHEDULER_POOL = "penstock"
 #: The time between two attempts of a job that fails, and of one that fails again and again.
 _PAUSE_S, _MOST_PAUSE_S = 0.5, 10.0
+#: A failure after so long a time has nothing to do with the one before it.
+_STEADY_S = 60.0
 #: Errors of a job after which another attempt cannot succeed.
 _FINAL = frozenset({"spark-lost", "executor-setup"})
 _JVM_S = 2.0
@@ -88,6 +91,7 @@ class ThreadJob:
     def _run(self) -> None:
         pause_s = _PAUSE_S
         while not self._closing.is_set():
+            began = time.monotonic()
             try:
                 self._attempt()
                 return
@@ -101,6 +105,8 @@ class ThreadJob:
                 log.warning(
                     "Spark has ended stream threads, they are started again: %s", self.error
                 )
+            if time.monotonic() - began > _STEADY_S:
+                pause_s = _PAUSE_S
             self._closing.wait(pause_s)
             pause_s = min(pause_s * 2, _MOST_PAUSE_S)
 
