@@ -213,7 +213,7 @@ def test_thread_paused_inside_a_batch_is_replaced(
 ) -> None:
     """A process that is silent for 20 s is given up, and Spark kills it."""
     source, sink = topics
-    streams, seen = running(pause_s=0.001)
+    streams, seen = running(pause_s=0.001, penstock_max_batch_records=500)
     produce(source, *words(4_000))
     wait_for(lambda: committed(sink), 180)
     paused = thread_process(streams, 1)

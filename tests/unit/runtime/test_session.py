@@ -38,6 +38,8 @@ def test_a_cluster_counts_only_executors_lost_in_quick_succession() -> None:
     """Otherwise the fifth executor that is lost in a year ends an application of two."""
     for master in ("yarn", "k8s://https://kubernetes.default.svc", "spark://host:7077"):
         assert chosen(spark_master=master)["spark.executor.failuresValidityInterval"] == "1m"
+        # Stream threads are tasks that stay: Spark's default of 4 is soon reached.
+        assert chosen(spark_master=master)["spark.task.maxFailures"] == "16"
     assert "spark.executor.failuresValidityInterval" not in chosen()
 
 

@@ -43,12 +43,16 @@ _DEFAULTS: dict[str, Any] = {
     "spark.executor.heartbeatInterval": "5s",
     "spark.log.level": "ERROR",
 }
+#: How often a task may fail until Spark ends all tasks of its job: all stream threads. Spark counts
+#: over the whole life of a task, and these stay.
+_ATTEMPTS = 16
 #: A cluster manager ends an application that has lost too many executors in its whole life. One
 #: that runs for months loses some now and then. Only losses within this time are a sign that
 #: executors cannot run at all.
 _CLUSTER: dict[str, Any] = {
     "spark.executor.failuresValidityInterval": "1m",
     "spark.yarn.am.attemptFailuresValidityInterval": "10m",
+    "spark.task.maxFailures": _ATTEMPTS,
 }
 #: On one machine, no other host has to reach the driver, and it can start more quickly.
 _LOCAL: dict[str, Any] = {
@@ -62,9 +66,6 @@ _LOCAL: dict[str, Any] = {
 #: Stream threads are tasks that stay. So many more tasks run beside them: those of other
 #: applications, of ``to_spark``, and of the user's own jobs.
 _SPARE_TASKS = 8
-#: How many times Spark tries a task again whose process has ended. Without it, Spark would end all
-#: stream threads with the first one.
-_ATTEMPTS = 16
 #: Records do not pass through the JVM, so a quick start is worth more than fast code.
 _JVM_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 #: Options of the first JVM, which Spark starts only to find the command line of the real one.
