@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,8 +14,11 @@ import penstock as ps
 from penstock.config import StreamsConfig
 from penstock.errors import PenstockError, StreamsError
 from penstock.runtime.spark.driver.application_run import ApplicationRun
+from penstock.runtime.spark.driver.changes.renumbering import topology_fingerprint
 from penstock.runtime.spark.driver.instances.beacon import Life
-from penstock.runtime.spark.exchange.batch_log import BatchLog, LogState
+from penstock.runtime.spark.driver.topics import resolve_patterns
+from penstock.runtime.spark.exchange.batch_log import BatchLog, BatchPlan, LogState
+from penstock.runtime.spark.exchange.plan import make_plan
 
 
 class SharedLog:
@@ -95,3 +99,30 @@ def test_ending_the_application_ends_instances_that_stand_by(tmp_path: Path) -> 
     assert [error.code for error in ended] == ["application-shut-down"]
     later = standing_by(log, "c", tmp_path)
     later._check_shut_down(log.state)
+
+
+def test_a_topic_of_a_pattern_may_come_while_a_batch_is_under_way(tmp_path: Path) -> None:
+    """The program is the same: the batch that the last run has left is finished, and read on."""
+    builder = ps.StreamsBuilder()
+    builder.stream(re.compile("notes-.")).to("out")
+    settings = {"application.id": "app", "bootstrap.servers": "127.0.0.1:1"}
+    graph, config = builder.build().graph, StreamsConfig(settings | {"state.dir": str(tmp_path)})
+    noted: list[str] = []
+
+    def settle(state: LogState, **sizes: int) -> None:
+        existing = {f"notes-{name}": cast("Any", None) for name in sizes}
+        resolved = resolve_patterns(graph, existing)
+        plan = make_plan(resolved, {f"notes-{name}": size for name, size in sizes.items()})
+        run = ApplicationRun(graph, config, 1, b"secret")
+        log = SimpleNamespace(set_topology=lambda fingerprint, *_: noted.append(fingerprint))
+        run._log = cast("BatchLog", log)
+        run._settle(state, plan)
+
+    settle(LogState(), a=1)
+    left = LogState(fingerprint=noted[0], plan=BatchPlan(5, {}, {("notes-a", 0): 3}, 0, {}))
+    settle(left, a=1, b=4)
+    assert left.has_unfinished
+    resolved = resolve_patterns(graph, {"notes-a": cast("Any", None)})
+    left.fingerprint = topology_fingerprint(resolved)
+    settle(left, a=1)
+    assert set(noted) == {noted[0]}

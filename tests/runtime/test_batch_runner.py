@@ -21,6 +21,7 @@ from penstock.runtime.local.staged import StagedApplication
 from penstock.runtime.spark.driver import batch_runner, slot_release
 from penstock.runtime.spark.driver.batch_runner import BatchRunner
 from penstock.runtime.spark.driver.changes.made_anew import MadeAnew
+from penstock.runtime.spark.driver.threads import slot_watch
 from penstock.runtime.spark.driver.threads.placement import Placement
 from penstock.runtime.spark.exchange.batch_log import BatchPlan, Cut, LogState
 from penstock.runtime.spark.exchange.questions import CloseSlot, SlotId
@@ -398,6 +399,27 @@ def test_a_batch_that_kafka_does_not_take_in_time_runs_again_with_less(
     assert asked[2] == asked[1] // 4
     assert asked[-1] == 64 * 1024
     assert driver.runner._limits.bytes == 4 * 64 * 1024
+
+
+def test_slots_are_asked_while_a_function_of_to_spark_runs(
+    staged: StagedApplication, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It runs on the thread of the batches; a slot that nobody asks for two minutes ends."""
+    asked = threading.Semaphore(0)
+    monkeypatch.setattr(slot_watch, "_LOOK_S", 0.01)
+    monkeypatch.setattr(slot_watch, "ask", lambda *given, **_: asked.release() or [])
+
+    def function(batch: int, reports: Any) -> None:
+        for _ in range(3):
+            assert asked.acquire(timeout=60)
+        driver.runner.stop(0)
+
+    driver = Driver(staged, done)
+    monkeypatch.setattr(driver.runner._sinks, "call", function)
+    driver.runner.placement.endpoints[0] = Endpoint("server", "127.0.0.1", 1, "driver")
+    driver.planner.may_go_on.set()
+    driver.join()
+    assert driver.runner.progress.batches == 1
 
 
 def test_threads_that_are_added_during_a_batch_wait_for_the_next(

@@ -355,12 +355,14 @@ class ApplicationRun:
             markers = [state.markers.get(each) for each in expected]
             is_finished = all(marker is not None and marker.batch == batch for marker in markers)
             state.complete = max(state.complete, batch if is_finished else batch - 1)
-        is_other = state.fingerprint not in (None, fingerprint)
+        # An earlier release compared which topics match a pattern, too.
+        earlier = topology_fingerprint(plan.graph)
+        is_other = state.fingerprint not in (None, fingerprint, earlier)
         # This plan cannot process records that another plan has written to a repartition topic.
         if is_other or (settled.changes and plan.graph.internal_topics):
             self._refuse_other_topology(state)
         self._refuse_leftovers(state, plan, settled)
-        if is_other or state.fingerprint is None or settled.must_write:
+        if state.fingerprint != fingerprint or settled.must_write:
             moved = renumbered(state.markers, plan, settled.renames) if is_other else None
             self._log.set_topology(fingerprint, moved, settled.fingerprint.to_json())
 

@@ -322,9 +322,8 @@ class KafkaStreams(Asking):
         if runner is not None:
             noted = runner.progress
             return noted.waiting_for or noted.busy_with or noted.held_back
-        if self._state.is_running_or_rebalancing and self._has_started.is_set():
-            return self._waits.after_start()
-        return self._waits.before_start(self._config[BOOTSTRAP_SERVERS])
+        is_up = self._state.is_running_or_rebalancing and self._has_started.is_set()
+        return self._waits.told(has_started=is_up)
 
     def metrics(self) -> StreamsMetrics:
         """Return figures of the run so far: records, batches, drops, restores, lag."""
@@ -424,6 +423,7 @@ class KafkaStreams(Asking):
         run = ApplicationRun(self._topology.graph, self._config, self._threads, _SECRET)
         # Set before it is ready, so that a failed start is cleaned up, too.
         self._run = run
+        self._waits.asking_servers(self._config[BOOTSTRAP_SERVERS])
         self._waits.until_done(run.prepare, self._may_pass, self._closing)
         return run
 
@@ -485,9 +485,11 @@ class KafkaStreams(Asking):
         if not is_new:
             # Topics may have changed: partitions were added, or a topic was created again.
             run.prepare()
+        self._waits.asking_group()
         leads = run.wait_to_lead(self._closing, until_joined=True)
         self._waits.over()
         if leads:
+            self._waits.asking_log()
             return True
         if not self._closing.is_set():
             log.info("another instance leads %s; standing by", self._config[APPLICATION_ID])

@@ -36,11 +36,24 @@ class StartWaits:
 
     def __init__(self) -> None:
         self._asking_since: float | None = None
+        self._asked = ""
         self._problem: str | None = None
 
-    def asking(self) -> None:
-        """Note that the application begins to ask Kafka, for the first time."""
-        self._asking_since = time.monotonic()
+    def asking_servers(self, servers: str | Iterable[str]) -> None:
+        """Note that Kafka is asked for the first time."""
+        named = servers if isinstance(servers, str) else ",".join(servers)
+        self._asking(f"no answer yet from Kafka at {named}")
+
+    def asking_group(self) -> None:
+        """Note that this instance waits until the group has decided."""
+        self._asking("the consumer group has not chosen yet which instance leads")
+
+    def asking_log(self) -> None:
+        """Note that this instance is about to lead, and reads what the last leader has left."""
+        self._asking("no answer yet from Kafka about the last run: its log and open transactions")
+
+    def _asking(self, what: str) -> None:
+        self._asking_since, self._asked = time.monotonic(), what
 
     def until_done(
         self,
@@ -53,7 +66,6 @@ class StartWaits:
         Args:
             may_pass: tells whether an error is a reason to wait. Others are raised.
         """
-        self.asking()
         while True:
             try:
                 prepare()
@@ -75,14 +87,11 @@ class StartWaits:
         """Note that nothing is missing any more."""
         self._asking_since = self._problem = None
 
-    def before_start(self, servers: str | Iterable[str]) -> str | None:
-        """Return what the first start waits for; None if it has only just begun."""
+    def told(self, *, has_started: bool) -> str | None:
+        """Return what the application waits for; None if it has only just begun to wait."""
         since = self._asking_since
-        if since is None or time.monotonic() - since < _QUIET_START_S:
-            return None
-        named = servers if isinstance(servers, str) else ",".join(servers)
-        return self._problem or f"no answer yet from Kafka at {named}"
-
-    def after_start(self) -> str:
-        """Return what an application waits for that has run, and has no batches now."""
-        return self._problem or "another instance leads the application"
+        if self._problem is not None:
+            return self._problem
+        if since is None:
+            return "another instance leads the application" if has_started else None
+        return None if time.monotonic() - since < _QUIET_START_S else self._asked
