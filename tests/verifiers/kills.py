@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
 
 from penstock.errors import PenstockError
 from penstock.kafka.admin import Admin
-from tests.cluster.faults import Faults
+from tests.cluster.faults import Faults, Parts
+from tests.cluster.processes import Process
 
 #: The names are Kafka Streams' words: a slot process does what a stream thread does.
 KINDS = ("driver", "thread", "jvm", "broker")
+_SLOT_NAME = "penstock-slot"
 _EVERY_S = 0.5
 _ANSWER_S = 3.0
 
@@ -19,11 +22,25 @@ class Kills(Faults):
     """The faults of the cluster test, by the names that a verifier uses."""
 
     def thread(self) -> str | None:
-        """Kill a Python process that works for Spark: a slot, or what it hangs on.
+        """Kill the process of a slot, which does what a stream thread does in Java."""
+        return self._kill("slot process", slot_processes(self.parts))
 
-        Which processes those are is decided in one place, ``ProcessTable.slots``.
-        """
-        return self.slot()
+
+def slot_processes(parts: Parts) -> list[Process]:
+    """Find the processes of the slots; without their names, every Python process of an executor.
+
+    This is the one place that knows what a slot looks like from outside.
+    """
+    found = parts.slots()
+    return [each for each in found if _name(each.pid).startswith(_SLOT_NAME)] or found
+
+
+def _name(pid: int) -> str:
+    """Return the name that a process has given itself."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
 
 
 class Progress(threading.Thread):

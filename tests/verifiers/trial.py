@@ -35,6 +35,8 @@ _ANSWER_S = 60.0
 _PROGRESS_S = 15.0
 #: How long a start may take on a slow machine.
 START_S = 180.0
+#: How long processes may outlive the program that they work for.
+_LEFTOVERS_S = 60.0
 #: So many rounds of kills never come to an end before the input does.
 _ROUNDS = 1000
 
@@ -265,7 +267,15 @@ class Trial:
         if (problem := self.app.close(timeout_s)) is not None:
             self.problems.append(problem)
         self.app.kill()
+        self._note_leftovers()
         self.note_failures()
+
+    def _note_leftovers(self) -> None:
+        """Note processes of the program that go on without it, also of lives that were killed."""
+        try:
+            self.wait(lambda: not self.leftovers(), _LEFTOVERS_S, "the end of its processes")
+        except TrialError:
+            self.problems.append(f"processes are left: {self.leftovers()}")
 
     def note_failures(self) -> None:
         """Note each end that no kill has caused; an uncaught error is one."""
@@ -337,7 +347,8 @@ class Trial:
 
     def leftovers(self) -> list[str]:
         """Return the commands of what is left of a program that has ended."""
-        return [each.command[:150] for each in look(self.mark).without_driver()]
+        found = look(self.mark).without_driver()
+        return [f"{each.pid} (parent {each.parent}) {each.command[:100]}" for each in found]
 
     # Waiting
 
