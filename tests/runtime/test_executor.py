@@ -10,7 +10,8 @@ import pytest
 from penstock.runtime.spark.worker.process.executor import Executor, find_executor
 
 _FIND = (
-    "from penstock.runtime.spark.worker.process.executor import find_executor as f, is_below_python as b;"
+    "from penstock.runtime.spark.worker.process.executor import find_executor as f,"
+    " is_below_python as b;"
     "print(*f(), b())"
 )
 

@@ -19,6 +19,7 @@ from penstock.config import (
     APPLICATION_ID,
     BOOTSTRAP_SERVERS,
     DEAD_LETTER_TOPIC,
+    DEFAULT_API_TIMEOUT_MS,
     NUM_STREAM_THREADS,
     SETTINGS,
     StreamsConfig,
@@ -170,11 +171,11 @@ class KafkaStreams(Asking):
 
     def _wait_until_restored(self) -> None:
         """Return when the application runs, or has long restores, which are not waited for."""
-        while not self._closing.is_set() and time.monotonic() < self._start_deadline:
+        deadline = time.monotonic() + self._config[DEFAULT_API_TIMEOUT_MS] / 1000
+        while self._state is State.REBALANCING and time.monotonic() < deadline:
             with self._changed:
-                if self._changed.wait_for(lambda: self._state is not State.REBALANCING, _RESTORE_S):
-                    return
-            if self.restoring():
+                self._changed.wait_for(lambda: self._state is not State.REBALANCING, _RESTORE_S)
+            if self._closing.is_set() or self.restoring():
                 return
 
     def run(self) -> None:
