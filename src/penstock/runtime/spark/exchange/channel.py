@@ -213,7 +213,7 @@ def portable(error: BaseException) -> BaseException:
         try:
             cloudpickle.loads(cloudpickle.dumps(error))
             return error
-        except Exception:  # noqa: BLE001 - pickling a user's error may raise anything
+        except Exception:
             log.debug("an error cannot be pickled", exc_info=True)
     text = str(error) if isinstance(error, PenstockError) else repr(error)
     return StreamsError("worker-failed", text)
