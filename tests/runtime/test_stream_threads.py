@@ -366,10 +366,10 @@ def test_a_pool_has_as_many_threads_as_spark_has_cores_and_ends_with_its_context
     monkeypatch.setattr(sharing, "_POOLS", {})
     first = cast("Any", spark)
     pool = shared_threads(first, "sql", SECRET)
-    assert pool.most_threads == 8
+    pool.start("app", 1)
+    assert pool._wanted == spark.defaultParallelism == 8
     assert shared_threads(first, "sql", SECRET) is pool
     assert shared_threads(first, "other", SECRET) is not pool
     spark.is_stopped = True
     second: Any = FakeSpark(cores=1)
     assert shared_threads(second, "sql", SECRET).context is second
-    assert shared_threads(second, "sql", SECRET).most_threads == 1

@@ -32,6 +32,9 @@ class Runner:
         self.failure = failure
         self.is_over = threading.Event()
 
+    def restoring(self) -> list[Restore]:
+        return []
+
     def run(self, is_restored: Callable[[], None]) -> None:
         is_restored()
         if self.failure is None:

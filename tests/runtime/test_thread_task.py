@@ -1,4 +1,7 @@
-"""A stream thread in a process of its own: it comes in, stays, and ends as it is told."""
+"""A stream thread in a process of its own: it comes in, stays, and ends as it is told.
+
+Exercises ``pulse`` and ``pulse_process``, too.
+"""
 
 from __future__ import annotations
 

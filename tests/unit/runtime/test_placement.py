@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -57,6 +57,9 @@ class Threads:
 
     def add(self, executor: ExecutorId) -> None:
         self.added.append(executor)
+
+    def retire(self, executors: Collection[str]) -> None:
+        self.retired = set(executors)
 
     def lose(self, endpoint: Endpoint) -> None:
         self.living.remove(endpoint)

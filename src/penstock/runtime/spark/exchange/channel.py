@@ -7,6 +7,7 @@ own channel, and is never sent over these connections.
 
 from __future__ import annotations
 
+import logging
 import socket
 import struct
 import threading
@@ -31,6 +32,8 @@ from penstock.runtime.spark.exchange.questions import (
 )
 from penstock.runtime.spark.exchange.stage_request import Endpoint
 from penstock.runtime.spark.exchange.worker_lines import Line, show_lines
+
+log = logging.getLogger(__name__)
 
 _CONNECT_S = 3.0
 #: A thread sends a sign of life every second. After this time without one, it is paused or gone.
@@ -212,14 +215,14 @@ def portable(error: BaseException) -> BaseException:
 
     An error that would end the driver, such as that of ``sys.exit``, is told as a failure as well.
     """
-    if not isinstance(error, Exception):
-        return StreamsError("worker-failed", f"the program has raised {error!r}")
-    try:
-        cloudpickle.loads(cloudpickle.dumps(error))
-        return error
-    except Exception:  # noqa: BLE001 - pickling a user's error may raise anything
-        text = str(error) if isinstance(error, PenstockError) else repr(error)
-        return StreamsError("worker-failed", text)
+    if isinstance(error, Exception):
+        try:
+            cloudpickle.loads(cloudpickle.dumps(error))
+            return error
+        except Exception:
+            log.debug("an error cannot be pickled", exc_info=True)
+    text = str(error) if isinstance(error, PenstockError) else repr(error)
+    return StreamsError("worker-failed", text)
 
 
 def _lost(endpoint: Endpoint, why: str) -> ThreadLostError:
