@@ -26,6 +26,7 @@ from typing import Any
 from confluent_kafka import Producer
 
 from penstock.kafka.admin import Admin
+from penstock.kafka.errors import KafkaRequestError
 from tests.cluster.brokers import Brokers
 from tests.cluster.hosts import Host, Nest, signal_all
 from tests.cluster.processes import look, sweep
@@ -138,7 +139,13 @@ class _Run:
             time.sleep(0.1)
 
     def committed(self) -> dict[int, int]:
-        found = self._admin.group_offsets(_APPLICATION)
+        try:
+            found = self._admin.group_offsets(_APPLICATION)
+        except KafkaRequestError as error:
+            # A broker that has just been started has no coordinator for a moment.
+            if error.code != "kafka-not-ready":
+                raise
+            found = {}
         return {number: found.get(("in", number), 0) for number in range(PARTITIONS)}
 
     def lag(self) -> int:
