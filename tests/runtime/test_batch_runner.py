@@ -170,7 +170,8 @@ class Driver:
         self.error: BaseException | None = None
         member = SimpleNamespace(check=lambda: None, metadata=lambda: b"", commit=lambda at: None)
         given = cast("Any", (self.threads, staged.application, self.log, None, member))
-        placement = Placement(cast("Any", self.threads), "app")
+        # The threads are shared: those of one application close their slots when they end.
+        placement = Placement(cast("Any", self.threads), "app", shares=True)
         for number, server in (slots or {}).items():
             placement.endpoints[number] = Endpoint(server, "host", 1, "1")
         rest = cast("Any", (1, self.planner, staged._internal, placement, self._fence))

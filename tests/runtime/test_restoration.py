@@ -1,4 +1,7 @@
-"""Long restores run beside processing: tasks that are ready run, the others catch up."""
+"""Long restores run beside processing: tasks that are ready run, the others catch up.
+
+Exercises ``slot_restore``, too.
+"""
 
 from __future__ import annotations
 

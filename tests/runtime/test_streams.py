@@ -19,6 +19,7 @@ from penstock.runtime.local.staged import StagedApplication
 from penstock.runtime.spark.driver import streams as module
 from penstock.runtime.spark.driver.observing import start_waits
 from penstock.runtime.spark.driver.observing.restore_watch import RestoreWatch
+from penstock.runtime.spark.exchange.stage_request import Restore
 from tests.runtime.slot_processes import happens
 
 

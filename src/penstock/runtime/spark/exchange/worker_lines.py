@@ -1,7 +1,7 @@
 """What a program prints and logs in a worker, as lines that travel to the driver.
 
-A worker has no terminal: ``worker.process.captured_output`` collects the lines, and the driver shows
-them as if the program had run there.
+A worker has no terminal: ``worker.process.captured_output`` collects the lines, and the driver
+shows them as if the program had run there.
 """
 
 from __future__ import annotations

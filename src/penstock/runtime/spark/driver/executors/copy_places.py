@@ -68,7 +68,13 @@ class CopyPlaces:
         used, free = [owner, *have], set(_free(owner, there, have))
         found: list[ExecutorId] = []
         while free and len(have) + len(found) < wanted:
-            best = min(free, key=lambda each: (self._added(each, used), load.get(each, 0), each))
+            # A place without a tag is like all others, also like those that are chosen later.
+            best = min(
+                free,
+                key=lambda each: (
+                    self._added(each, used), self._unknown(each), load.get(each, 0), each,
+                ),
+            )  # fmt: skip
             free = {each for each in free if each.host != best.host}
             used.append(best)
             found.append(best)
@@ -143,6 +149,10 @@ class CopyPlaces:
             if self._value(one, tag) is None
             or self._value(other, tag) in (None, self._value(one, tag))
         ]
+
+    def _unknown(self, executor: ExecutorId) -> int:
+        """Return how many of the listed tags a place does not have."""
+        return sum(self._value(executor, tag) is None for tag in self.listed)
 
     def _value(self, executor: ExecutorId, tag: str) -> str | None:
         return self.tags.get(executor.name, {}).get(tag)

@@ -64,8 +64,8 @@ def executors_of(context: SparkContext) -> list[ExecutorId]:
 
 def leaving_executors(context: SparkContext, names: Iterable[str]) -> frozenset[str]:
     """Return those of the executors that Spark decommissions: their tasks should move away."""
-    scheduler: Any = context._jsc.sc().taskScheduler()
     try:
+        scheduler: Any = context._jsc.sc().taskScheduler()
         return frozenset(
             name for name in names if scheduler.getExecutorDecommissionState(name).isDefined()
         )
