@@ -154,6 +154,20 @@ def test_records_that_follow_each_other_are_not_named(placement: Placement) -> N
             assert shown.busy_with is None
 
 
+def test_a_batch_over_columns_may_take_longer(
+    placement: Placement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full batch of a backlog is no reason for a warning."""
+    monkeypatch.setattr(slot_watch, "_LONG_BATCH_S", 1.5)
+    server, shown = Server(), Shown()
+    server.answer = [Doing(TaskId(0, 1), None, "app.py:41 in score")]
+    with watched(server, placement, shown) as watch, watch.over_stage(STAGE):
+        began = time.monotonic()
+        assert happens(lambda: shown.busy_with is not None)
+        assert time.monotonic() - began >= 1.5
+        assert "app.py:41 in score" in (shown.busy_with or "")
+
+
 def test_a_process_that_does_not_answer_is_named_with_its_records(placement: Placement) -> None:
     """A function that keeps Python's lock lets no other thread answer."""
     server, shown = Server(), Shown()

@@ -23,6 +23,9 @@ _LOOK_S = 5.0
 _SILENCE_S = 3.0
 #: A function that needs more time than this with one record is named.
 _LONG_S = 10.0
+#: The same for records that are processed together, over columns: a batch of a backlog may take ten
+#: seconds.
+_LONG_BATCH_S = 30.0
 _THREADS = 8
 
 
@@ -107,8 +110,13 @@ class SlotWatch:
             # A stage is not waited for, so only this watch notices that the thread is paused.
             self._give_up(slot)
         self._seen[slot] = answer, since
-        lasted_s = now - since + _LOOK_S
-        if answer == [] or self._stage is None or lasted_s < _LONG_S:
+        lasted_s = now - since
+        is_batch = any(not each.step and each.record is None for each in answer or ())
+        if (
+            answer == []
+            or self._stage is None
+            or lasted_s < (_LONG_BATCH_S if is_batch else _LONG_S)
+        ):
             return None
         what = "; ".join(each.text for each in answer or ())
         return f"slot {slot}, for {lasted_s:.0f} s: {what or _unanswered(self._stage, slot)}"
