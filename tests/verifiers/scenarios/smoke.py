@@ -1,4 +1,4 @@
-"""``StreamsSmokeTest``: Java writes 20,000 records in 90 s and compares eleven results of them."""
+"""``StreamsSmokeTest``: Java writes 20,000 records in 90 s and compares ten outputs."""
 
 from __future__ import annotations
 
