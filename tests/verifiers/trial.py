@@ -37,6 +37,8 @@ _PROGRESS_S = 15.0
 START_S = 180.0
 #: How long processes may outlive the program that they work for.
 _LEFTOVERS_S = 60.0
+#: How much longer kills may come when Java's input has ended before each kind had its turn.
+_REST_S = 60.0
 #: So many rounds of kills never come to an end before the input does.
 _ROUNDS = 1000
 
@@ -349,6 +351,13 @@ class Trial:
         """Return the commands of what is left of a program that has ended."""
         found = look(self.mark).without_driver()
         return [f"{each.pid} (parent {each.parent}) {each.command[:100]}" for each in found]
+
+    def finish_round(self) -> None:
+        """Go on for a while if a kind is missing: the program may still have input to read."""
+        ends_s = time.monotonic() + _REST_S
+        while self.rounds() < 1 and time.monotonic() < ends_s:
+            self.tick()
+        self.calm()
 
     # Waiting
 
