@@ -17,7 +17,7 @@ def run(trial: Trial) -> str:
     driver = trial.java("RelationalSmokeTest", "driver", trial.servers)
     trial.disturb()
     trial.wait(lambda: driver.has(_PRODUCED) or not driver.is_running, 600.0, "Java's generator")
-    trial.calm()
+    trial.finish_round(relational.ARTICLES, relational.COMMENTS)
     # Java itself waits for ten minutes at most.
     trial.wait(lambda: not driver.is_running, 700.0, "Java's verifier")
     trial.close_app()
