@@ -98,12 +98,18 @@ def _is_ordered(case: Mapping[str, Any]) -> bool:
     return all(one[0] < two[0] or one == two for one, two in pairs)
 
 
+def shows_expired(case: Mapping[str, Any]) -> bool:
+    """Tells whether a cache may still show windows that its store has let go."""
+    is_cached = "statestore.cache.max.bytes" in case.get("config", {})
+    return is_cached and "windowed_by" in json.dumps(case["topology"])
+
+
 def restart_reason(case: Mapping[str, Any]) -> str | None:
     """Gives why a restart may change the result, None if it must not."""
     text = json.dumps(case["topology"])
     if '"logging": false' in text:
         return "nothing brings back a store without a changelog"
-    if "statestore.cache.max.bytes" in case.get("config", {}) and "windowed_by" in text:
+    if shows_expired(case):
         return "the cache still shows windows that its store has let go; a restart empties it"
     if any(f"{kind}:" in text for kind in ("tick_stream_time", "tick_wall_clock")):
         return "the processor counts its ticks in a field, which a restart forgets"

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 import penstock as ps
+from penstock.serde.column_serde import ColumnSerde, HasColumnSerde
 from tests.oracle.values import MAX_LONG, json_text
 
 Span = tuple[int, int]
@@ -74,10 +75,15 @@ def _session_windowed(name: str, inner: Codec) -> Codec:
     return Codec(name, encode, decode)
 
 
-class JsonSerde(ps.Serde[Any]):
+class JsonSerde(ps.Serde[Any], HasColumnSerde):
     """The format's JSON: compact text in UTF-8, members in the order they were put in."""
 
     __slots__ = ()
+
+    @property
+    def column_serde(self) -> ColumnSerde:
+        """It depends on its input alone."""
+        return ColumnSerde()
 
     def encode(self, value: Any) -> bytes:
         return json_text(value).encode()

@@ -442,6 +442,39 @@ def streams_joined_in_a_row(builder: ps.StreamsBuilder) -> None:
     counted.to_stream().to("out", key_serde="string", value_serde="long")
 
 
+def streams_left_joined(builder: ps.StreamsBuilder) -> None:
+    """Records without a partner wait until their window has closed."""
+    left = builder.stream("in", key="string", value="json")
+    right = builder.stream("table", key="string", value="json")
+    windows = ps.JoinWindows.of_time_difference_and_grace("10s", "5s").after("5s")
+    left.left_join(
+        right, lambda key, one, other: [key, one.get("n"), other and other.get("s")], windows,
+        value_serde="json", other_value_serde="json",
+    ).to("out", key_serde="string", value_serde="json")  # fmt: skip
+
+
+def streams_outer_joined(builder: ps.StreamsBuilder) -> None:
+    """Either side may be missing; values that are not alike, and new keys before the join."""
+    left = builder.stream("in", key="string", value="json")
+    right = builder.stream("table", key="string", value="string")
+    short = right.select_key(lambda key, value: key and key[:1])
+    windows = ps.JoinWindows.of_time_difference_and_grace("5s", "10s")
+    left.outer_join(
+        short, lambda one, other: f"{one}{other}"[:20], windows,
+        key_serde="string", value_serde="json", other_value_serde="string",
+    ).to("out", key_serde="string", value_serde="string")  # fmt: skip
+
+
+def streams_joined_at_once(builder: ps.StreamsBuilder) -> None:
+    """Windows without a grace period of their own: nothing waits."""
+    left = builder.stream("in", key="string", value="json")
+    right = builder.stream("table", key="string", value="json")
+    both = ps.struct(one=ps.left["n"], other=ps.right["n"])
+    left.left_join(
+        right, both, ps.JoinWindows.of("10s"), value_serde="json", other_value_serde="json"
+    ).to("out", key_serde="string", value_serde="json")
+
+
 #: Programs whose functions are declared pure; those of others keep their nodes from columns.
 WITH_FUNCTIONS = [mapped, reduced_by_functions, joined_by_a_function]
 #: Programs that leave the results of a fold to its cache, and run by record without one.
@@ -454,4 +487,5 @@ BUILDS = [
     global_left_joined, mapped, reduced_by_functions, joined_by_a_function, processed,
     with_lambdas, lambda_sums, lambda_documents, lambda_windows,
     lambda_joined, lambda_reduced, streams_joined, streams_joined_in_a_row,
+    streams_left_joined, streams_outer_joined, streams_joined_at_once,
 ]  # fmt: skip

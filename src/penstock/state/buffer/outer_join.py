@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from struct import Struct
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from penstock.state.bytes_store import BytesStore, Entry
 from penstock.state.codec import Codec, key_codec, value_codec
 from penstock.state.engine.closed import ClosedStore
 from penstock.state.engine.memory import MemoryStore
-from penstock.state.environment import StoreEnvironment
+from penstock.state.environment import Changelog, StoreEnvironment
 from penstock.state.iterators import PeekingIterator
 from penstock.state.layers.changelogged import ChangeLogged
 from penstock.state.protocols import FlushListener
@@ -40,6 +40,47 @@ class OuterJoinValue(NamedTuple):
     value: Any
 
 
+class BulkWaiting:
+    """All entries of the store in bytes, for batches over columns."""
+
+    def __init__(
+        self,
+        engine: BytesStore,
+        changelog: Changelog | None,
+        keys: Codec,
+        sides: tuple[Codec, Codec],
+    ) -> None:
+        self._engine = engine
+        self._changelog = changelog
+        self.keys = keys
+        self.right, self.left = sides
+
+    def __len__(self) -> int:
+        return self._engine.approximate_num_entries()
+
+    def read(self) -> list[tuple[bytes, bytes]]:
+        """Return keys, sorted, and lists of values as bytes; see ``waiting_key``."""
+        return [*self._engine.scan(None, None)]
+
+    def write(self, writes: Sequence[tuple[bytes, bytes | None, int]]) -> None:
+        """Replace lists in this order, each with the timestamp of its change."""
+        self._engine.write([*{key: data for key, data, _ in writes}.items()])
+        if self._changelog is not None:
+            # One by one, because a key may come several times.
+            for key, data, timestamp in writes:
+                self._changelog.append(key, data, timestamp)
+
+
+def waiting_key(timestamp: int, is_left: bool, key: bytes) -> bytes:
+    """Return the key of the values that wait under a time, a side and a key."""
+    return _KEY_HEAD.pack(timestamp, is_left) + key
+
+
+def split_waiting_key(data: bytes) -> tuple[int, bool, bytes]:
+    timestamp, is_left = _KEY_HEAD.unpack_from(data)
+    return timestamp, is_left, data[_KEY_HEAD.size :]
+
+
 class OuterJoinStore:
     """Several values per key, in the order of their puts. Keys are by time, right side first.
 
@@ -55,8 +96,10 @@ class OuterJoinStore:
         *,
         keys: Codec,
         sides: tuple[Codec, Codec],
+        bulk: BulkWaiting | None = None,
     ) -> None:
         self.name = spec.name
+        self.bulk = bulk
         self.kind: StoreKind = spec.kind
         self.persistent = spec.persistent
         self._inner = inner
@@ -75,7 +118,7 @@ class OuterJoinStore:
         if data is None:
             self._inner.put(raw_key, None)
         else:
-            self._inner.put(raw_key, _appended(self._inner.get(raw_key), data))
+            self._inner.put(raw_key, appended(self._inner.get(raw_key), data))
 
     def delete_if_present(self, key: tuple[int, bool, Any]) -> None:
         """Delete and log the key only if it has values: most records have found a partner."""
@@ -108,7 +151,7 @@ class OuterJoinStore:
             timestamp, is_left = _KEY_HEAD.unpack_from(raw_key)
             inner_key = self._keys.read_checked(raw_key[_KEY_HEAD.size :])
             key = OuterJoinKey(timestamp, is_left, inner_key)
-            for item in _items(data):
+            for item in items_of(data):
                 yield key, self._read_value(item)
 
     def _write_key(self, key: tuple[int, bool, Any]) -> bytes:
@@ -126,7 +169,8 @@ class OuterJoinStore:
         return OuterJoinValue(is_left, side.read_checked(data[1:]))
 
 
-def _appended(items: bytes | None, item: bytes) -> bytes:
+def appended(items: bytes | None, item: bytes) -> bytes:
+    """Return a list of values with one more."""
     if items is None:
         return _LIST_HEAD.pack(_VARIABLE_SIZE, 1) + _INT.pack(len(item)) + item
     _, count = _LIST_HEAD.unpack_from(items)
@@ -134,7 +178,8 @@ def _appended(items: bytes | None, item: bytes) -> bytes:
     return head + items[_LIST_HEAD.size :] + _INT.pack(len(item)) + item
 
 
-def _items(data: bytes) -> Iterator[bytes]:
+def items_of(data: bytes) -> Iterator[bytes]:
+    """Yield the values of a list. The first byte of each is 1 if it is from the left side."""
     place = _LIST_HEAD.size
     while place < len(data):
         size = _INT.unpack_from(data, place)[0]
@@ -148,10 +193,12 @@ def open_outer_join_store(spec: StoreSpec, env: StoreEnvironment) -> OuterJoinSt
     engine = env.engine(spec.name) if spec.persistent else MemoryStore()
     changelog = env.changelog(spec.name) if spec.logging else None
     right = value_codec(replace(spec, value_serde=spec.other_value_serde), env)
+    keys, sides = key_codec(spec, env), (right, value_codec(spec, env))
     return OuterJoinStore(
         spec,
         engine if changelog is None else ChangeLogged(engine, changelog, env.context),
         engine,
-        keys=key_codec(spec, env),
-        sides=(right, value_codec(spec, env)),
+        keys=keys,
+        sides=sides,
+        bulk=BulkWaiting(engine, changelog, keys, sides),
     )

@@ -16,6 +16,7 @@ from penstock.kernel.columns.batch_column import (
     DictionaryBatchColumn,
     TakenColumn,
     WindowedColumn,
+    concatenated,
     input_column,
 )
 from penstock.model.columns.dictionary_bytes import DictionaryBytes
@@ -221,3 +222,36 @@ def test_a_batch_keeps_what_belongs_to_a_record_together(*, has_more: bool) -> N
     assert rows(batch.with_columns(batch.values, batch.keys))[0][:2] == (1, "a")
     shared = Batch(batch.keys, batch.keys, batch.timestamps).take(places(1))
     assert shared.values is shared.keys
+
+
+def test_columns_of_bytes_are_put_together_as_bytes() -> None:
+    """What is not decoded stays so, and keeps whether it comes from a topic."""
+    one, other = (input_column([text], TEXT) for text in (b"a", b"b"))
+    whole = concatenated([one, BatchColumn([]), other])
+    assert whole.encoded(TEXT) == [b"a", b"b"]
+    assert whole._values is None
+    assert concatenated([input_column([b"1 "], JsonSerde())] * 2).encoded(JsonSerde()) == [b"1"] * 2
+
+
+def test_columns_of_different_kinds_are_put_together_as_values() -> None:
+    text, number = input_column([b"a"], TEXT), input_column([bytes(8)], LongSerde())
+    coded = DictionaryBatchColumn(np.array([0, -1]), BatchColumn(["x"]))
+    assert concatenated([text, number, coded, BatchColumn([1.5])]).values() == [
+        "a", 0, "x", None, 1.5,
+    ]  # fmt: skip
+    assert concatenated([]).values() == []
+
+
+def test_places_among_all_inputs_go_with_the_records() -> None:
+    """A join of streams puts the records of both sides in order by them."""
+    batch = Batch(BatchColumn([*"abc"]), BatchColumn([1, 2, 3]), np.arange(3))
+    batch.order = np.array([4, 7, 9])
+    for changed in (
+        batch.take(np.array([2, 0])),
+        batch.keep([True, False, True]).take(np.array([1, 0])),
+        batch.with_columns(batch.values, batch.keys).repeated(
+            BatchColumn([1, 2]), BatchColumn([1, 2]), np.array([2, 0])
+        ),
+    ):
+        assert changed.order is not None
+        assert changed.order.tolist() == [9, 4]
