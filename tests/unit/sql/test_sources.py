@@ -3,13 +3,14 @@
 Exercises ``catalog.ddl``, ``catalog.properties`` and ``schema_inference``.
 """
 
+import json
 from typing import Any
 
 import pytest
 
 from penstock.registry.registry import MemoryRegistry, Schema
 from penstock.sql import SqlEngine
-from tests.unit.sql.queries import columns_of, engine_of, refusal, running
+from tests.unit.sql.queries import ORDERS, columns_of, engine_of, refusal, running
 
 
 @pytest.mark.parametrize(
@@ -81,15 +82,68 @@ def test_windowed_keys_are_read_with_their_bounds() -> None:
         assert record.key == b"key" + (20_000).to_bytes(8, "big")
 
 
-def test_windowed_table_cannot_be_queried() -> None:
-    """As in ksqlDB only streams with windowed keys can."""
-    table = (
-        "CREATE TABLE w (k VARCHAR PRIMARY KEY, n INT) WITH (KAFKA_TOPIC='w',"
-        " VALUE_FORMAT='JSON', WINDOW_TYPE='SESSION');"
-    )
-    refused = refusal(table, "CREATE TABLE x AS SELECT * FROM w;")
-    assert refused.code == "windowed-table"
-    assert "CHANGES(W)" in (refused.fix or "")
+WINDOWED = (
+    "CREATE TABLE counts AS SELECT item, COUNT(*) AS n FROM orders"
+    " WINDOW TUMBLING (SIZE 10 MILLISECONDS) GROUP BY item;"
+)
+SALES = ((1, "fig"), (2, "nut"), (3, "fig"), (12, "fig"), (4, "nut"))
+
+
+@pytest.mark.parametrize(
+    ("select", "rows"),
+    [
+        (
+            "SELECT item, n * 10 AS n FROM counts WHERE n > 1",
+            {("fig", 0): {"N": 20}, ("nut", 0): {"N": 20}},
+        ),
+        (
+            "SELECT a.item, a.n, b.n AS m FROM counts a LEFT JOIN counts b ON a.item = b.item",
+            {
+                ("fig", 0): {"A_N": 2, "M": 2},
+                ("nut", 0): {"A_N": 2, "M": 2},
+                ("fig", 10): {"A_N": 1, "M": 1},
+            },
+        ),
+    ],
+)
+def test_query_of_a_windowed_table_keeps_its_windows(
+    select: str, rows: dict[tuple[str, int], object]
+) -> None:
+    """Filters, columns and joins of windowed tables work as those of others."""
+    with running(ORDERS, WINDOWED, f"CREATE TABLE t AS {select};") as script:
+        for time, item in SALES:
+            script.pipe("orders", 1, {"item": item}, time)
+        found = {}
+        for record in script.queries.produced:
+            if record.topic == "T":
+                key = record.key or b""
+                name = json.loads(key[:-8]), int.from_bytes(key[-8:], "big")
+                found[name] = json.loads(record.value or b"null")
+    assert {key: value for key, value in found.items() if value is not None} == rows
+
+
+@pytest.mark.parametrize(
+    ("select", "rows"),
+    [
+        (
+            "SELECT WINDOWSTART AS ws, MAX(n) AS most, SUM(n) AS s FROM counts"
+            " GROUP BY WINDOWSTART",
+            {0: {"MOST": 2, "S": 4}, 10: {"MOST": 1, "S": 1}},
+        ),
+        (
+            "SELECT item, SUM(n) AS n FROM counts GROUP BY item",
+            {"fig": {"N": 3}, "nut": {"N": 2}},
+        ),
+    ],
+)
+def test_groups_over_a_windowed_table_follow_its_changes(
+    select: str, rows: dict[object, object]
+) -> None:
+    """A window whose count grows is taken out of its group before it is added again."""
+    with running(ORDERS, WINDOWED, f"CREATE TABLE t AS {select};") as script:
+        for time, item in SALES:
+            script.pipe("orders", 1, {"item": item}, time)
+        assert dict(script.read("T")) == rows
 
 
 def test_headers_are_columns() -> None:

@@ -226,18 +226,6 @@ def _check_clauses(analysis: Analysis) -> None:
                 span=query.span,
             )
     _refuse_kafka_values(analysis)
-    _refuse_windowed_tables(analysis)
-
-
-def _refuse_windowed_tables(analysis: Analysis) -> None:
-    for each in analysis.sources:
-        if analysis.is_persistent and each.source.is_table and each.source.window is not None:
-            raise AnalysisError(
-                "windowed-table",
-                f"{each.alias} is a windowed table, which no persistent query can read",
-                fix=f"read its changes as a stream: FROM CHANGES({each.source.name})",
-                span=analysis.query.source.span,
-            )
 
 
 def _refuse_kafka_values(analysis: Analysis) -> None:
