@@ -1,8 +1,8 @@
 """Lets functions of a topology run over columns, where only expressions do otherwise.
 
-A lambda may do anything, so it keeps its task from columns. A test knows that its functions do
-not: declared as column functions, they are called once per record of a batch, and what is around
-them runs over columns. Aggregators stay as they are: over columns they do not see the key.
+A function that may have side effects keeps its task from columns. A test knows that its functions
+have none: declared as column functions, they are called once per record of a batch, and what is
+around them runs over columns. Aggregators stay as they are: over columns they do not see the key.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from penstock.topology.nodes import (
     Node,
     Reduce,
     SelectKey,
+    StreamJoin,
     StreamTableJoin,
     TableFilter,
     TableMapValues,
@@ -57,6 +58,7 @@ _FUNCTIONS: dict[type[Node], tuple[str, ...]] = {
     MapValues: ("fn",),
     Reduce: ("fn",),
     SelectKey: ("fn",),
+    StreamJoin: ("joiner",),
     StreamTableJoin: ("joiner",),
     TableFilter: ("predicate",),
     TableMapValues: ("fn",),
