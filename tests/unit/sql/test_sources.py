@@ -126,10 +126,7 @@ def test_query_of_a_windowed_table_keeps_its_windows(
     ("select", "rows"),
     [
         (
-            (
-                "SELECT WINDOWSTART AS ws, MAX(n) AS most, SUM(n) AS s FROM counts"
-                " GROUP BY WINDOWSTART"
-            ),
+            "SELECT WINDOWSTART AS w, MAX(n) AS most, SUM(n) AS s FROM counts GROUP BY WINDOWSTART",
             {0: {"MOST": 2, "S": 4}, 10: {"MOST": 1, "S": 1}},
         ),
         (

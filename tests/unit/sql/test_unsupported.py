@@ -18,7 +18,10 @@ def error_of(sql: str) -> ParseError:
     ("sql", "name"),
     [
         ("SELECT a FROM s UNION SELECT a FROM t;", "UNION without ALL"),
-        ("SELECT * FROM s JOIN t FOR SYSTEM_TIME AS OF s.p ON s.a = t.a;", "FOR SYSTEM_TIME AS OF"),
+        (
+            "SELECT * FROM s JOIN t FOR SYSTEM_TIME BETWEEN a AND b ON s.a = t.a;",
+            "FOR SYSTEM_TIME without AS OF",
+        ),
         ("SELECT a FROM s UNION DISTINCT SELECT a FROM t;", "UNION without ALL"),
         (
             "SELECT LAG(a) OVER (PARTITION BY b ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM s;",
@@ -28,11 +31,9 @@ def error_of(sql: str) -> ParseError:
         ("SELECT a FROM s INTERSECT SELECT a FROM t;", "INTERSECT"),
         ("SELECT a FROM s EXCEPT SELECT a FROM t;", "EXCEPT"),
         ("SELECT a FROM s QUALIFY n = 1;", "QUALIFY"),
-        ("SELECT COUNT(*) FILTER (WHERE a > 1) FROM s;", "FILTER"),
         ("SELECT a FROM s CROSS JOIN t;", "CROSS JOIN"),
         ("SELECT a FROM s NATURAL JOIN t;", "NATURAL JOIN"),
         ("SELECT a FROM s JOIN t USING (a);", "USING"),
-        ("SELECT a FROM s, t;", "a comma in FROM"),
         ("SELECT a FROM s FETCH FIRST 3 ROWS ONLY;", "FETCH"),
         ("SELECT DISTINCT ON (a) a FROM s;", "DISTINCT ON"),
         ("SELECT a FROM s WHERE a ILIKE 'x';", "ILIKE"),

@@ -62,12 +62,24 @@ SelectItem = AllColumns | AllFields | SelectColumn
 class Source(Node):
     """A stream, a table or a common table expression, by name.
 
-    With ``is_changes`` it is the stream of a table's changes: ``CHANGES(name)``.
+    With ``is_changes`` it is the stream of a table's changes: ``CHANGES(name)``. ``as_of`` is the
+    moment of ``FOR SYSTEM_TIME AS OF``. ``windows`` are those of a function such as
+    ``TABLE(TUMBLE(TABLE name, DESCRIPTOR(column), size))``.
     """
 
     name: str
     alias: str | None = None
     is_changes: bool = False
+    as_of: Expression | None = None
+    windows: WindowFunction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WindowFunction(Node):
+    """``TUMBLE(..., DESCRIPTOR(column), ...)``: windows by a column, as in Flink."""
+
+    column: str
+    window: Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +101,17 @@ class Within(Node):
 
 @dataclass(frozen=True, slots=True)
 class Join(Node):
-    """``left kind JOIN right [WITHIN ...] ON condition``; several joins nest to the left."""
+    """``left kind JOIN right [WITHIN ...] ON condition``; several joins nest to the left.
+
+    With ``is_comma`` it is ``left, right``, and WHERE has the condition.
+    """
 
     kind: JoinKind
     left: Relation
     right: Source | Subquery
     on: Expression
     within: Within | None = None
+    is_comma: bool = False
 
 
 Relation = Source | Subquery | Join

@@ -20,6 +20,11 @@ from penstock.sql.builders.rules import builds
 
 _MAX_LONG = 2**63 - 1
 _MAX_INT = 2**31 - 1
+#: Aggregates that leave NULLs out.
+_FILTERED = frozenset((
+    "COUNT", "SUM", "MIN", "MAX", "AVG", "STDDEV_SAMP", "STDDEV_SAMPLE", "COUNT_DISTINCT",
+    "STRING_AGG", "LISTAGG",
+))  # fmt: skip
 _INTERVAL = re.compile(
     r"\s*(?P<count>[+-]?\d{1,18})\s+"
     r"(?P<unit>MILLISECOND|SECOND|MINUTE|HOUR|DAY|MONTH|YEAR)S?\s*",
@@ -208,6 +213,22 @@ def call_star(span: Span | None, name: str) -> ast.FunctionCall:
 @builds("call")
 def call(span: Span | None, name: str, distinct: bool | None, arguments: Any) -> ast.FunctionCall:
     return ast.FunctionCall(name, arguments or (), is_distinct=bool(distinct), span=span)
+
+
+@builds("filtered")
+def filtered(span: Span | None, call: ast.FunctionCall, condition: Any) -> ast.FunctionCall:
+    """Build ``SUM(x) FILTER (WHERE c)`` as ``SUM(CASE WHEN c THEN x END)``: NULLs are left out."""
+    if call.name not in _FILTERED or not (call.is_star or call.arguments):
+        raise ParseError(
+            "filtered-aggregate",
+            f"{call.name} cannot have FILTER: it may take NULL as a value",
+            fix="aggregate in a query of its own, with WHERE",
+            span=span,
+        )
+    first = ast.IntegerLiteral(1) if call.is_star else call.arguments[0]
+    assert not isinstance(first, ast.Lambda)
+    value = ast.Case(None, (ast.When(condition, first, span=span),), span=first.span or span)
+    return replace(call, arguments=(value, *call.arguments[1:]), is_star=False, span=span)
 
 
 @builds("over")

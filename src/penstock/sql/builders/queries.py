@@ -10,7 +10,7 @@ from lark import Token
 from penstock.model.sql.errors import ParseError
 from penstock.model.sql.span import Span
 from penstock.sql.ast import queries as ast
-from penstock.sql.ast.expressions import IntervalLiteral
+from penstock.sql.ast.expressions import BooleanLiteral, Expression, IntervalLiteral
 from penstock.sql.builders.rules import builds
 
 _MAX_INT = 2**31 - 1
@@ -102,6 +102,63 @@ def changes(span: Span | None, function: str, name: str, alias: str | None) -> a
             span=span,
         )
     return ast.Source(name, alias, is_changes=True, span=span)
+
+
+@builds("source_as_of")
+def source_as_of(span: Span | None, name: str, moment: Expression, alias: str | None) -> ast.Source:
+    return ast.Source(name, alias, as_of=moment, span=span)
+
+
+@builds("window_function")
+def window_function(
+    span: Span | None, function: str, name: str, descriptor: str, column: str, *parts: Any
+) -> ast.Source:
+    if descriptor != "DESCRIPTOR":
+        raise ParseError(
+            "window-function",
+            f"{descriptor}({column}) cannot stand here",
+            fix=f"write DESCRIPTOR({column})",
+            span=span,
+        )
+    return _windowed(span, function, name, column, parts)
+
+
+@builds("short_window_function")
+def short_window_function(
+    span: Span | None, function: str, name: str, column: str, *parts: Any
+) -> ast.Source:
+    """Build ``TUMBLE(name, column, size)`` and ``HOP(name, column, advance, size)``."""
+    return _windowed(span, function, name, column, parts)
+
+
+def _windowed(
+    span: Span | None, function: str, name: str, column: str, parts: tuple[Any, ...]
+) -> ast.Source:
+    *spans, alias = parts
+    counts = {"TUMBLE": 1, "HOP": 2, "SESSION": 1}
+    if counts.get(function) != len(spans):
+        raise ParseError(
+            "window-function",
+            f"{function} with {len(spans)} lengths of time is not a function of windows",
+            fix="write TUMBLE(TABLE name, DESCRIPTOR(column), size), HOP(TABLE name,"
+            " DESCRIPTOR(column), advance, size) or SESSION(TABLE name, DESCRIPTOR(column), gap)",
+            span=span,
+        )
+    window: ast.Window
+    match function:
+        case "TUMBLE":
+            window = ast.TumblingWindow(spans[0], span=span)
+        case "HOP":
+            window = ast.HoppingWindow(spans[1], spans[0], span=span)
+        case _:
+            window = ast.SessionWindow(spans[0], span=span)
+    windows = ast.WindowFunction(column, window, span=span)
+    return ast.Source(name, alias, windows=windows, span=span)
+
+
+@builds("comma_join")
+def comma_join(span: Span | None, left: Any, right: Any) -> ast.Join:
+    return ast.Join("INNER", left, right, BooleanLiteral(True), is_comma=True, span=span)
 
 
 @builds("subquery")

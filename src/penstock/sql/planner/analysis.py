@@ -26,6 +26,7 @@ from penstock.sql.catalog.catalog import Catalog, DataSource
 from penstock.sql.catalog.schema import PSEUDO_COLUMNS, SYSTEM_COLUMNS, WINDOW_COLUMNS
 from penstock.sql.planner.clauses.aliases import with_aliases_meant
 from penstock.sql.planner.clauses.changes import changes_of
+from penstock.sql.planner.clauses.comma_joins import check_moments, with_conditions
 from penstock.sql.planner.names import AliasGenerator, join_column
 
 if TYPE_CHECKING:
@@ -97,8 +98,14 @@ def analyze(
     _refuse_repeats(sources, query)
     query = with_aliases_meant(query, lambda name: any(each.has_column(name) for each in sources))
     qualified = rewrite(query, _Qualifier(sources, query.window is not None).change)
-    analysis = Analysis(qualified, sources, is_persistent)
+    check_moments(qualified, lambda alias: _found(alias, sources))
+    analysis = Analysis(with_conditions(qualified), sources, is_persistent)
     return replace(analysis, query=_named(analysis))
+
+
+def _found(alias: str, sources: tuple[AliasedSource, ...]) -> tuple[DataSource, bool]:
+    found = next(each for each in sources if each.alias == alias)
+    return found.source, found.derived is not None
 
 
 def _sources(

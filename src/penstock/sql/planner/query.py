@@ -24,6 +24,7 @@ from penstock.sql.planner.clauses.distinct import distinct_groups, distinct_rows
 from penstock.sql.planner.clauses.over import numbered
 from penstock.sql.planner.clauses.semi_joins import semi_joined
 from penstock.sql.planner.clauses.union import common_columns, united
+from penstock.sql.planner.clauses.window_functions import windowed_by_function
 from penstock.sql.planner.filters import filtered
 from penstock.sql.planner.grouping import GroupFormats, grouped
 from penstock.sql.planner.insertion import check_insertion, insertion_target
@@ -94,6 +95,7 @@ class Planner:
         query = inlined(query)
         if query.union_all:
             return self._united(query, is_persistent, target, prefix)
+        query = windowed_by_function(query, self._source)
         _refuse_unsupported(query)
         environment = Environment(
             self.functions, self.catalog.types, self.settings, self.catalog.topics, prefix

@@ -76,17 +76,38 @@ def _alias(alias: str | None) -> str:
 
 def _relation(relation: ast.Relation) -> str:
     match relation:
-        case ast.Source(name, alias, is_changes):
-            shown = f"CHANGES({identifier(name)})" if is_changes else identifier(name)
-            return shown + _alias(alias)
+        case ast.Source():
+            return _source(relation) + _alias(relation.alias)
         case ast.Subquery(query, alias):
             return f"({format_query(query)}){_alias(alias)}"
+        case ast.Join(left=left, right=right, is_comma=True):
+            return f"{_relation(left)}, {_relation(right)}"
         case ast.Join(kind, left, right, on, within):
             middle = f" WITHIN {format_within(within)}" if within else ""
             sides = f"{_relation(left)} {kind} JOIN {_relation(right)}"
             return f"{sides}{middle} ON {format_expression(on)}"
         case _:
             assert_never(relation)
+
+
+def _source(source: ast.Source) -> str:
+    name = identifier(source.name)
+    if source.windows is not None:
+        window, column = source.windows.window, identifier(source.windows.column)
+        match window:
+            case ast.TumblingWindow():
+                function, lengths = "TUMBLE", time_span(window.size)
+            case ast.HoppingWindow():
+                function = "HOP"
+                lengths = f"{time_span(window.advance)}, {time_span(window.size)}"
+            case ast.SessionWindow():
+                function, lengths = "SESSION", time_span(window.gap)
+            case _:
+                assert_never(window)
+        return f"TABLE({function}(TABLE {name}, DESCRIPTOR({column}), {lengths}))"
+    if source.as_of is not None:
+        return f"{name} FOR SYSTEM_TIME AS OF {format_expression(source.as_of)}"
+    return f"CHANGES({name})" if source.is_changes else name
 
 
 def format_within(within: ast.Within) -> str:

@@ -35,6 +35,8 @@ _KEYWORD_BEFORE: dict[str, frozenset[str]] = {
     "ORDER": frozenset(("BY",)),
     "AT": frozenset(("TIME",)),
     "OVER": frozenset("("),
+    "FILTER": frozenset("("),
+    "FOR": frozenset(("SYSTEM_TIME",)),
     "UNION": frozenset(("ALL",)),
     "IF": frozenset(("NOT", "EXISTS")),
 }
