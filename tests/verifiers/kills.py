@@ -11,9 +11,8 @@ from penstock.kafka.admin import Admin
 from tests.cluster.faults import Faults, Parts
 from tests.cluster.processes import Process
 
-#: The names are Kafka Streams' words: a slot process does what a stream thread does.
 KINDS = ("driver", "thread", "jvm", "broker")
-_SLOT_NAME = "penstock-slot"
+_THREAD_NAME = "stream-thread-"
 _EVERY_S = 0.5
 _ANSWER_S = 3.0
 
@@ -22,17 +21,16 @@ class Kills(Faults):
     """The faults of the cluster test, by the names that a verifier uses."""
 
     def thread(self) -> str | None:
-        """Kill the process of a slot, which does what a stream thread does in Java."""
-        return self._kill("slot process", slot_processes(self.parts))
+        """Kill the process of a stream thread."""
+        return self._kill("stream thread", thread_processes(self.parts))
 
 
-def slot_processes(parts: Parts) -> list[Process]:
-    """Find the processes of the slots; without their names, every Python process of an executor.
+def thread_processes(parts: Parts) -> list[Process]:
+    """Find the processes of stream threads among those that work for executors.
 
-    This is the one place that knows what a slot looks like from outside.
+    This is the one place that knows what a stream thread looks like from outside.
     """
-    found = parts.slots()
-    return [each for each in found if _name(each.pid).startswith(_SLOT_NAME)] or found
+    return [each for each in parts.pythons() if _name(each.pid).startswith(_THREAD_NAME)]
 
 
 def _name(pid: int) -> str:
