@@ -92,7 +92,7 @@ def test_signal_while_state_is_brought_back_ends_the_program(
     produce(topics[0], *words(100))
     instance = start(is_slow_to_open=True)
     wait_for(instance.threads, 90)
-    wait_for(lambda: instance.state == "RUNNING", 180)
+    wait_for(lambda: instance.state == "REBALANCING", 180)
     assert instance.end(number, seconds=10) == 0
     instance.wait_until_gone(90)
 
