@@ -105,7 +105,7 @@ def test_functions_take_linear_time(name: str) -> None:
 
 
 def called(function: Callable[..., Any], count: int, place: int, text: str) -> Any:
-    arguments: list[Any] = ["a"] * count
+    arguments: list[Any] = ["q"] * count
     arguments[place] = text
     return function(*arguments)
 
