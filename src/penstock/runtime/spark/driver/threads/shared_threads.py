@@ -25,7 +25,11 @@ class SharedThreads(StreamThreads):
 
     def start(self, application_id: str, wanted: int) -> None:
         """Have a thread per core, whatever one of the applications wants."""
-        super().start(application_id, max(self.context.defaultParallelism, 1))
+        super().start(application_id, self.most_threads)
+
+    @property
+    def most_threads(self) -> int:
+        return max(self.context.defaultParallelism, 1)
 
     @property
     def is_usable(self) -> bool:
