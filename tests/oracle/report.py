@@ -99,6 +99,8 @@ def check(index: int, case: Case, settings: Settings) -> Verdict:
     except Exception as error:  # noqa: BLE001
         return Verdict(index, (crash(error),))
     reason = LATER.get(case.data["name"])
+    if ran_over_columns:
+        reason = reason or columns_reason(case.data)
     return Verdict(index, found, reason, ran_over_columns=ran_over_columns)
 
 

@@ -29,6 +29,7 @@ from penstock.kafka.clients import sendable_time
 from penstock.kafka.embedded import EmbeddedBroker
 from penstock.registry.registry import MemoryRegistry
 from penstock.runtime.local.outbox import ProducedRecord
+from penstock.runtime.spark.driver.observing.idle import is_idle
 from penstock.server.composition import new_server
 from penstock.server.sql_server import SqlServer
 from penstock.testing.sql.records import load
@@ -358,4 +359,5 @@ class _Run:
 
 
 def _is_idle(application: Any) -> bool:
-    return bool(application.state.is_running_or_rebalancing and application._is_idle())
+    is_up = application.state.is_running_or_rebalancing
+    return bool(is_up and is_idle(application._run, is_paused=application.is_paused))

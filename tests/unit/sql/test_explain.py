@@ -85,6 +85,16 @@ def explained(query: str) -> Any:
                 "INNER JOIN ON equal keys WITHIN 5 SECONDS",
                 "SELECT A.PAGE AS ONE, B.PAGE AS OTHER",
             ],
+            COLUMNS,
+        ),
+        (
+            """CREATE TABLE o AS SELECT usr, COUNT(*) AS n FROM clicks
+               WINDOW SESSION (10 SECONDS) GROUP BY usr""",
+            [
+                CLICKS,
+                "COUNT(*) AS KSQL_AGG_VARIABLE_0 GROUP BY CLICKS.USR WINDOW SESSION (10 SECONDS)",
+                "SELECT KSQL_AGG_VARIABLE_0 AS N",
+            ],
             None,
         ),
         (
@@ -93,7 +103,7 @@ def explained(query: str) -> Any:
             COLUMNS,
         ),
     ],
-    ids=["filter", "window", "words", "join", "stream join", "partition by"],
+    ids=["filter", "window", "words", "join", "stream join", "session", "partition by"],
 )
 def test_steps_say_what_they_do(query: str, does: list[str], runs: list[str] | None) -> None:
     """In the words of the query; and each part runs over columns or says why not."""

@@ -167,7 +167,9 @@ class KafkaStreams(Asking):
         self._main.start()
         self._has_started.wait()
         self._wait_until_restored()
-        self._raise_error()
+        # An application that is only ending still tears itself down.
+        if self._state.has_ended:
+            self._raise_error()
 
     def _wait_until_restored(self) -> None:
         """Return when the application runs, or has long restores, which are not waited for."""
@@ -574,12 +576,10 @@ class KafkaStreams(Asking):
                 stop_session(spark, _SPARK_S)
 
     def _runner(self) -> BatchRunner | None:
-        run = self._run
-        return None if run is None else run.runner
+        return None if self._run is None else self._run.runner
 
     def _set_threads(self) -> None:
-        runner = self._runner()
-        if runner is not None:
+        if (runner := self._runner()) is not None:
             runner.slots = self._threads
 
     def _leading(self) -> ApplicationRun:
