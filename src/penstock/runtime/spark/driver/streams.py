@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -469,8 +470,7 @@ class KafkaStreams(Asking):
             except Exception as error:  # noqa: BLE001 - what it means is decided below
                 if self._closing.is_set():
                     return
-                runner_now = run.runner
-                has_run = runner_now is not None and runner_now.has_run
+                has_run = run.runner is not None and run.runner.has_run
                 failure = explained(error)
                 self._waits.failed(failure.message)
                 if not self._goes_on(failure):
@@ -510,6 +510,7 @@ class KafkaStreams(Asking):
         runner.slots = self._threads
         runner.restores.listener = self._restore_listener
         run.pause(is_paused=self._is_paused)
+        self._waits.over()
         return runner
 
     def _goes_on(self, error: Exception) -> bool:
@@ -556,16 +557,13 @@ class KafkaStreams(Asking):
         self._has_started.set()
 
     def _tear_down(self, *, is_clean: bool) -> None:
-        is_in_trouble = self.waiting_for is not None
+        runner, waits = self._runner(), self._waits.told(has_started=False)
+        is_in_trouble = (runner.progress.waiting_for if runner else waits) is not None
         with self._lifecycle_lock:
             run, self._run = self._run, None
             if run is not None:
-                stopping = begun(
-                    lambda: run.stop(
-                        is_clean=is_clean, patience_s=_BATCH_S, leave_group=self._leave_group
-                    ),
-                    "penstock-stop",
-                )
+                given = {"is_clean": is_clean, "leave_group": self._leave_group}
+                stopping = begun(partial(run.stop, patience_s=_BATCH_S, **given), "penstock-stop")
                 # Without Kafka, every step of a clean end takes as long as its own limit.
                 wait([stopping], _TROUBLE_S if is_in_trouble else None)
             server, self._server = self._server, None
