@@ -43,7 +43,6 @@ def test_a_repartition_topic_is_the_border_of_two_stages() -> None:
     assert plan.consumer_of("c-repartition") == (1, 1)
     assert plan.external_topics == ["in"]
     assert plan.title() == "sub-topology 0 (in) → 1 (c-repartition)"
-    assert plan.stage_title(1) == "sub-topology 1 (c-repartition)"
     assert plan.task_count == plan.tasks(0) + plan.tasks(1)
 
 

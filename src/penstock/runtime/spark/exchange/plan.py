@@ -61,10 +61,6 @@ class Plan:
         stages = [self._listed(number) for number in range(self.stages)]
         return f"sub-topology {' → '.join(stages)}"
 
-    def stage_title(self, stage: int) -> str:
-        """Return the sub-topologies that run in one stage, as text."""
-        return f"sub-topology {self._listed(stage)}"
-
     def _listed(self, stage: int) -> str:
         runs = self.runs_of(stage)
         return " + ".join(f"{run.subtopology} ({', '.join(run.topics)})" for run in runs)

@@ -35,11 +35,6 @@ def local_cores(context: SparkContext) -> int:
         return context.defaultParallelism
 
 
-def executor_count(context: SparkContext) -> int:
-    """Return how many executors run tasks; on one machine, the driver is the only one."""
-    return max(known_executors(context) or 0, 1)
-
-
 def known_executors(context: SparkContext) -> int | None:
     """Return the number of executors without the driver; None if Spark does not say it."""
     try:

@@ -116,10 +116,6 @@ class Placement:
         """Return the thread that ran each slot last."""
         return dict(self._owners)
 
-    def has_lost(self) -> bool:
-        """Tell whether a thread with a slot has ended."""
-        return any(not self.threads.is_living(each) for each in self.endpoints.values())
-
     def forget(self, slots: Iterable[int]) -> None:
         """Note that slots have no thread any more."""
         gone = list(slots)
