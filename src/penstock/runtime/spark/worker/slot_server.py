@@ -15,7 +15,6 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable
-from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from multiprocessing.connection import Connection
 from typing import Any, assert_never
@@ -25,6 +24,7 @@ import cloudpickle
 from confluent_kafka import KafkaException
 
 from penstock.errors import StreamsError
+from penstock.runtime.background import begun
 from penstock.runtime.spark.exchange.channel import (
     accepted,
     listen,
@@ -304,13 +304,9 @@ class SlotServer:
 
     def _in_time(self, connection: Connection, work: _Work) -> Answered | Failed:
         """Do the work in another thread; send the driver a sign of life every second."""
-        done: Future[Answered | Failed] = Future()
-
         with self._lock:
             self._working += 1
-        threading.Thread(
-            target=lambda: done.set_result(_tried(work)), name="penstock-slot", daemon=True
-        ).start()
+        done = begun(lambda: _tried(work), "penstock-slot")
         try:
             while True:
                 try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from penstock.errors import StreamsError
@@ -56,15 +56,11 @@ class Stages:
 
     def warm_up(self, request: StageRequest) -> list[Outcome]:
         """Let all slots prepare a stage."""
-        return self._all(
-            {n: WarmUp(self._slot(n), request) for n in range(request.slots)}, request.slots
-        )
+        return self._all(WarmUp, request)
 
     def run(self, request: StageRequest) -> list[Outcome]:
         """Run a stage on all slots; return one outcome for each."""
-        return self._all(
-            {n: RunStage(self._slot(n), request) for n in range(request.slots)}, request.slots
-        )
+        return self._all(RunStage, request)
 
     def cancel(self) -> None:
         """Give up waiting for the stage that is under way, which has taken too long."""
@@ -78,8 +74,9 @@ class Stages:
     def _slot(self, number: int) -> SlotId:
         return SlotId(self._application.key, number)
 
-    def _all(self, questions: Mapping[int, RunStage | WarmUp], slots: int) -> list[Outcome]:
-        self._placement.ensure(slots, self._is_cancelled, self._look)
+    def _all(self, question: type[RunStage] | type[WarmUp], request: StageRequest) -> list[Outcome]:
+        self._placement.ensure(request.slots, self._is_cancelled, self._look)
+        questions = {n: question(self._slot(n), request) for n in range(request.slots)}
         if len(questions) == 1:
             outcomes = [self._outcome(number, asked) for number, asked in questions.items()]
         else:
