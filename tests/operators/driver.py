@@ -5,7 +5,6 @@ from typing import Any, ClassVar, Literal
 
 from penstock import Processor, ProcessorWrapper, Record, Topology
 from penstock.testing import Row, TopologyTestDriver
-from tests.pure_functions import declare_pure
 
 
 class PerRecord:
@@ -21,8 +20,6 @@ class PerRecord:
     def start(self, topology: Topology, config: Mapping[str, Any] | None = None) -> None:
         """Starts a topology; the wall clock begins at 0."""
         settings = {**self.config, **(config or {})}
-        if self.engine == "columns":
-            declare_pure(topology)
         self._drivers.append(TopologyTestDriver(topology, settings, engine=self.engine))
 
     def pipe(self, topic: str, table: str) -> None:

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 import penstock as ps
 from penstock.processor.supplier import ColumnSupplier
 from tests.pure_functions import declare_pure
@@ -475,8 +478,107 @@ def streams_joined_at_once(builder: ps.StreamsBuilder) -> None:
     ).to("out", key_serde="string", value_serde="json")
 
 
+def batched(builder: ps.StreamsBuilder) -> None:
+    """Functions of whole columns."""
+
+    def doubled(values: np.ndarray) -> np.ndarray:
+        return values * 2
+
+    def summed(rows: pd.DataFrame) -> pd.Series:
+        return rows["n"] + rows["n"]
+
+    def known(values: list[Any]) -> list[bool]:
+        return [value is not None and value.get("n") is not None for value in values]
+
+    def paired(keys: list[Any], values: list[Any]) -> tuple[list[Any], list[Any]]:
+        return keys, [[value["n"], key] for key, value in zip(keys, values, strict=True)]
+
+    some = builder.stream("in", key="string", value="json").filter(known, batch=True)
+    some.map_values(amount).map_values(doubled, batch=True).to("out", value_serde="json")
+    some.map_values(summed, batch=True).to("other", value_serde="json")
+    several = some.map(paired, batch=True)
+    several.filter_not(lambda keys, values: [k == "k2" for k in keys], batch=True).flat_map_values(
+        lambda values: [value[:1] * len(value[1] or "") for value in values], batch=True
+    ).to("windows", value_serde="json")
+
+
+def table_kept(builder: ps.StreamsBuilder) -> None:
+    """Filters that are stored and filters that are not, behind each other."""
+    rows = builder.table("in", materialized="rows", key="string", value="json")
+    kept = rows.filter(amount > 1, "kept").filter_not(lambda key, value: key == "k2")
+    kept.map_values(ps.struct(n=amount + 1), "more", value_serde="json").to_stream().to(
+        "out", value_serde="json"
+    )
+    named = rows.filter(ps.col("s").is_not_null())
+    named.map_values(lambda key, value: f"{key}{value['s']}", "named", value_serde="string")
+    named.to_stream().to("other", value_serde="json")
+
+
+def table_regrouped(builder: ps.StreamsBuilder) -> None:
+    """Rows move between groups, and leave them; in one group, a change is one change."""
+    rows = builder.table("in", materialized="rows", key="string", value="json")
+    grouped = rows.group_by(
+        lambda key, value: (value.get("s"), value) if value.get("n") else None,
+        key_serde="string", value_serde="json",
+    )  # fmt: skip
+    grouped.count("counts").to_stream().to("out", key_serde="string", value_serde="long")
+    summed = grouped.aggregate(
+        lambda: 0.5, lambda key, value, sum_: sum_ + value["n"],
+        lambda key, value, sum_: sum_ - value["n"] if sum_ < 10 else None,
+        "sums", value_serde="double",
+    )  # fmt: skip
+    summed.filter(lambda key, value: value > 2).to_stream().to("other", value_serde="double")
+
+
+def table_reduced(builder: ps.StreamsBuilder) -> None:
+    """A reduction of texts, whose groups become empty; a table of counts behind it."""
+    rows = builder.table("in", materialized="rows", key="string", value="json")
+    grouped = rows.group_by(
+        lambda key, value: (str(value.get("n"))[:1], f"{key};"),
+        key_serde="string",
+        value_serde="string",
+    )
+    reduced = grouped.reduce(
+        lambda one, other: one + other,
+        lambda one, other: one.replace(other, "", 1) or None,
+        "texts",
+    )
+    reduced.to_stream().to("out", key_serde="string", value_serde="string")
+    by_size = reduced.group_by(lambda key, text: (str(len(text)), text), value_serde="string")
+    by_size.count("sizes").to_stream().to("other", value_serde="long")
+
+
+def counts_filtered(builder: ps.StreamsBuilder) -> None:
+    """Old values of folds, with windows and without: the first one is the initial state."""
+    stream = builder.stream("in", key="string", value="json")
+    counted = stream.group_by_key().count("counts")
+    counted.filter(lambda key, n: n % 3 != 1).to_stream().to("out", value_serde="long")
+    tumbling = ps.TimeWindows.of_size_and_grace("30s", "20s")
+    totals = stream.group_by_key().windowed_by(tumbling).aggregate(
+        lambda: 0, lambda key, value, total: total + (1 if value is None else value.get("n") or 1),
+        materialized="sums", value_serde="double",
+    )  # fmt: skip
+    totals.filter(lambda key, value: value > 3).to_stream(lambda key, _: f"{key}").to(
+        "other", key_serde="string", value_serde="double"
+    )
+    most = stream.map_values(amount).group_by_key().reduce(max, "most", value_serde="json")
+    doubled = most.map_values(lambda n: n * 2, "doubled", value_serde="json")
+    doubled.to_stream().to("windows", value_serde="json")
+
+
+def cogrouped(builder: ps.StreamsBuilder) -> None:
+    """One stream alone: the aggregation and what stands for all aggregations of a cogroup."""
+    grouped = builder.stream("in", key="string", value="json").group_by_key()
+    table = grouped.cogroup(lambda key, value, text: (f"{text}{value}")[-30:]).aggregate(
+        lambda: "", "texts", value_serde="string"
+    )
+    table.to_stream().to("out", key_serde="string", value_serde="string")
+
+
 #: Programs whose functions are declared pure; those of others keep their nodes from columns.
 WITH_FUNCTIONS = [mapped, reduced_by_functions, joined_by_a_function]
+#: Programs whose functions raise for some records.
+RAISING = [one_by_one]
 #: Programs that leave the results of a fold to its cache, and run by record without one.
 BEHIND_A_CACHE = [one_by_one, regrouped, suppressed]
 BUILDS = [
@@ -487,5 +589,6 @@ BUILDS = [
     global_left_joined, mapped, reduced_by_functions, joined_by_a_function, processed,
     with_lambdas, lambda_sums, lambda_documents, lambda_windows,
     lambda_joined, lambda_reduced, streams_joined, streams_joined_in_a_row,
-    streams_left_joined, streams_outer_joined, streams_joined_at_once,
+    streams_left_joined, streams_outer_joined, streams_joined_at_once, batched,
+    table_kept, table_regrouped, table_reduced, counts_filtered, cogrouped,
 ]  # fmt: skip

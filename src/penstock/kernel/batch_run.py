@@ -8,6 +8,7 @@ timestamps, and one of them ends in skipped records, another topic may come firs
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from penstock.kernel.raw_columns import RawColumns
@@ -15,6 +16,8 @@ from penstock.kernel.record_queue import PartitionGroup, RawRecord, Stop
 from penstock.processor.expression_failures import reporting_to
 
 if TYPE_CHECKING:
+    # Columns need libraries that take a while to import.
+    from penstock.kernel.columns.merge_order import Run
     from penstock.kernel.task import StreamTask
 
 #: The name of a queue, and the records to add to it.
@@ -22,19 +25,29 @@ Inputs = Sequence[tuple[str, RawColumns]]
 
 
 class BatchRun:
-    """Runs the inputs of one batch through a task whose queues are empty before and after."""
+    """Runs the inputs of one batch through a task whose queues are empty before and after.
+
+    Records are taken by time. If the caller has decided on an order, ``runs`` has it.
+    """
 
     def __init__(
-        self, task: StreamTask, group: PartitionGroup, truncated: Set[str], stop: Stop | None
+        self,
+        task: StreamTask,
+        group: PartitionGroup,
+        truncated: Set[str] = frozenset(),
+        stop: Stop | None = None,
+        runs: Sequence[Run] | None = None,
     ) -> None:
         self._task = task
         self._group = group
         self._truncated = truncated
         self._stop = stop
+        self._runs = runs
 
     def run(self, inputs: Inputs) -> dict[str, int]:
         """Return for each queue how many records are consumed; the task forgets the others."""
-        inputs = self._group.in_order(inputs)
+        if self._runs is None:
+            inputs = self._group.in_order(inputs)
         left = self._left_by(inputs)
         consumed = {name: len(records) - left.get(name, 0) for name, records in inputs}
         for name, records in inputs:
@@ -61,6 +74,12 @@ class BatchRun:
 
     def _run_records(self, inputs: Inputs) -> dict[str, int]:
         group = self._group
+        if self._runs is not None:
+            for number, first, after in self._runs:
+                name, records = inputs[number]
+                group.add(name, records.cut(first, after))
+                self._task.process_all()
+            return {}
         for name, queue in group.queues.items():
             queue.is_truncated = name in self._truncated
         for name, records in inputs:
@@ -70,12 +89,20 @@ class BatchRun:
             left = group.give_back()
             group.order = [name for name, _ in inputs]
             return left
-        self._task.process_all(self._stop)
+        self._task.process_all(self._stop_here)
         empty = group.empty_truncated()
         left = group.give_back()
         # If the empty queue had been filled again, it would be behind the others in the heap.
         group.order += empty
         return left
+
+    @property
+    def _stop_here(self) -> Stop | None:
+        """Return what ends the batch, but not before all records whose functions were called."""
+        stop, columns = self._stop, self._task.columns
+        if stop is None or columns is None or not columns.is_replaying:
+            return stop
+        return lambda: stop() and not columns.is_replaying
 
     def _run_columns(self, inputs: Inputs) -> dict[str, int] | None:
         """Run over columns; return ``None`` if the batch has to run by record."""
@@ -86,20 +113,25 @@ class BatchRun:
         found = [(group.queues[name], records) for name, records in inputs if len(records)]
         # No single record is being processed from here on; a watcher must not name an older one.
         task.current = None
-        if task.log is None:
-            run = columns.run(found, truncated=self._truncated, stop=self._stop)
-        else:
-            with reporting_to(task.log.give_up_columns):
-                run = columns.run(found, truncated=self._truncated, stop=self._stop)
+        meter = task.meter
+        if meter is not None:
+            meter.begin_columns()
+        with nullcontext() if task.log is None else reporting_to(task.log.give_up_columns):
+            run = columns.run(
+                found, truncated=self._truncated, stop=self._stop, runs=self._runs, meter=meter
+            )
+        if run is not None:
+            run.effects.apply(task.dropped_records)
+        if meter is not None:
+            meter.end_columns(is_kept=run is not None)
         if run is None:
             return None
-        run.effects.apply(task.dropped_records)
         for queue, records in run.inputs:
             newest = run.effects.newest(records)
             queue.partition_time = max(queue.partition_time, newest)
             group.stream_time = max(group.stream_time, newest)
         if columns.plan.is_handed_off:
-            self._work_on(columns.last_record(run.inputs, run.effects))
+            self._work_on(columns.last_record(run.inputs, run.effects, self._runs))
         group.order = run.order
         consumed = {queue.name: len(records) for queue, records in run.inputs}
         return {name: len(records) - consumed.get(name, 0) for name, records in inputs}

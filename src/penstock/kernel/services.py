@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from penstock.kernel.collector import Collector
     from penstock.kernel.executor import Forward
     from penstock.kernel.failures import Failures
+    from penstock.kernel.observing.node_meter import NodeMeter
     from penstock.kernel.operator_clock import OperatorClock
     from penstock.kernel.record_queue import RawRecord
     from penstock.kernel.value_getter import ValueGetter
@@ -48,6 +49,8 @@ class TaskServices(Protocol):
     emit_interval_ms: int
     collector: Collector
     failures: Failures
+    #: Counts what nodes do; ``None`` if nobody wants to know.
+    meter: NodeMeter | None
 
     def topic_name(self, topic: str) -> str:
         """Return the real name of a topic: internal topics have the application's prefix."""

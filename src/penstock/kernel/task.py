@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from contextlib import nullcontext
 from functools import wraps
 from itertools import chain, islice, repeat
 from pathlib import Path
@@ -17,6 +18,7 @@ from penstock.kernel.clocks import Clocks, read_clocks, set_clocks
 from penstock.kernel.collector import Collector
 from penstock.kernel.executor import Executor, Forward
 from penstock.kernel.failures import FailedProcessingError, Failures, processing_error
+from penstock.kernel.observing.node_meter import NodeMeter
 from penstock.kernel.operator_clock import OperatorClock
 from penstock.kernel.operators.topics.source import SourceDecoder
 from penstock.kernel.processing_log import ProcessingLog
@@ -39,11 +41,12 @@ from penstock.processor.context import Cancellable, PunctuationType, Punctuator
 from penstock.processor.expression_failures import reporting_to
 from penstock.state.spec import StoreSpec
 from penstock.topology.graph import Graph
-from penstock.topology.nodes import Node, Source
+from penstock.topology.nodes import Node, Sink, Source
 
 if TYPE_CHECKING:
     # Columns need libraries that take a while to import.
     from penstock.kernel.columns.column_task import ColumnTask
+    from penstock.kernel.columns.merge_order import Run
 
 log = logging.getLogger(__name__)
 
@@ -96,8 +99,10 @@ class StreamTask:
         collector: Collector,
         stores: TaskStores,
         wall_clock: Callable[[], int],
+        meter: NodeMeter | None = None,
     ) -> None:
         self.task_id = task_id
+        self.meter = meter
         self.settings = settings
         self.collector = collector
         self.defaults = settings.defaults
@@ -140,7 +145,9 @@ class StreamTask:
 
     @running
     def _wire(self, nodes: Iterable[str]) -> None:
-        wire(self, self._graph, nodes, self._executors, self._edges)
+        guards = self._guards = wire(self, self._graph, nodes, self._executors, self._edges)
+        if self.meter is not None:
+            self.meter.attach(guards, self._executors)
 
     # Input
 
@@ -189,7 +196,7 @@ class StreamTask:
             queue = group.take_only()
             if queue is None:
                 queue, head = group.next()
-                self._process(queue, (head,), punctuates=True)
+                self._process_chunk(queue, (head,))
                 is_cut = queue.is_truncated and queue.head is None
                 is_stopped = is_cut or (stop is not None and stop())
             else:
@@ -203,13 +210,22 @@ class StreamTask:
         """Process the records of one queue; return true if ``stop`` has ended that."""
         heads = queue.drain()
         if stop is None:
-            self._process(queue, heads, punctuates=True)
+            self._process_chunk(queue, heads)
             return False
         for count in chain(repeat(1, _ASKED_OFTEN), repeat(_ASKED_EVERY)):
-            self._process(queue, islice(heads, count), punctuates=True)
+            self._process_chunk(queue, islice(heads, count))
             if queue.head is None or stop():
                 break
         return queue.head is not None
+
+    def _process_chunk(self, queue: RecordQueue, heads: Iterable[Head]) -> None:
+        """Process some records, each followed by the punctuations that it makes due."""
+        meter = self.meter
+        if meter is None or self._is_replaying or not meter.is_due():
+            self._process(queue, heads, punctuates=True)
+            return
+        with meter.chunk(queue.source) as counted:
+            self._process(queue, counted(heads), punctuates=True)
 
     def _process(
         self, queue: RecordQueue, heads: Iterable[Head], *, punctuates: bool = False
@@ -263,13 +279,51 @@ class StreamTask:
                 one input. Once it has returned true, no more records are processed. At least one
                 always is.
         """
-        consumed = BatchRun(self, self._group, truncated, stop).run(inputs)
+        try:
+            consumed = BatchRun(self, self._group, truncated, stop).run(inputs)
+            self._end_batch(consumed)
+        finally:
+            self._end_replay()
+        return consumed
+
+    @running
+    def run_in_order(self, inputs: Inputs, runs: Sequence[Run]) -> None:
+        """Run a batch in an order that the caller has decided, up to its commit.
+
+        It runs over columns where the result is provably the same.
+
+        Args:
+            inputs: The records of each queue; none of them is empty.
+            runs: Which records of which input come next, until all have come.
+        """
+        try:
+            self._end_batch(BatchRun(self, self._group, runs=runs).run(inputs))
+        finally:
+            self._end_replay()
+
+    def _end_batch(self, consumed: Mapping[str, int]) -> None:
         # Record by record, this is done after each record. Over columns, only nodes of other
         # sub-topologies can have asked for it.
         self.punctuate_stream_time()
         self.punctuate_wall_clock()
-        self.flush()
-        return consumed
+        if self.meter is None:
+            self.flush()
+            return
+        with nullcontext() if self._is_replaying else self.meter.flush():
+            self.flush()
+        by_source: Counter[str] = Counter()
+        for name, count in consumed.items():
+            by_source[self._group.queues[name].source] += count
+        self.meter.end_batch(by_source)
+
+    @property
+    def _is_replaying(self) -> bool:
+        """Whether nodes repeat what they did before a batch was given up: it is not measured."""
+        return self.columns is not None and self.columns.is_replaying
+
+    def _end_replay(self) -> None:
+        if self.columns is not None:
+            self.columns.end_replay()
 
     @running
     def punctuate_stream_time(self) -> bool:
@@ -365,6 +419,15 @@ class StreamTask:
         if failure is not None:
             raise failure
 
+    def sink_topics(self) -> dict[str, str]:
+        """Return the topic of each sink that always writes to the same one, under its real name."""
+        nodes = [executor.node for executor in self._executors.values()]
+        return {
+            node.name: self.topic_name(node.topic)
+            for node in nodes
+            if isinstance(node, Sink) and node.topic is not None
+        }
+
     # What executors ask for (``TaskServices``)
 
     def store(self, name: str) -> Any:
@@ -392,6 +455,10 @@ class StreamTask:
 
     def child(self, name: str) -> Forward | None:
         return self._edges.get(name)
+
+    def divert(self, node: str, process: Forward | None) -> None:
+        """Let another function process the records of a node; ``None`` ends that."""
+        self._guards[node].bind(process or self._executors[node].process)
 
     def join_clock(self, name: str) -> JoinClock:
         return self._join_clocks.setdefault(name, JoinClock())

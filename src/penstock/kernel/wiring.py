@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PenstockError, StreamsError
 from penstock.kernel.executor import Executor, Forward
+from penstock.kernel.failures import Guard
 from penstock.kernel.registry import executor_for
 from penstock.kernel.wrapping import wrap
 from penstock.model.record import Headers
@@ -14,6 +15,7 @@ from penstock.topology.graph import Graph
 from penstock.topology.nodes import Sink, Source
 
 if TYPE_CHECKING:
+    from penstock.kernel.failures import Guard
     from penstock.kernel.task import StreamTask
 
 
@@ -23,8 +25,10 @@ def wire(
     nodes: Iterable[str],
     executors: dict[str, Executor[Any]],
     edges: dict[str, Forward],
-) -> None:
+) -> dict[str, Guard]:
     """Fill ``executors`` and ``edges``: the function that calls each node and handles its failures.
+
+    Return what calls each node, except sinks, which have no guard.
 
     Every ``forward`` is final before the first ``init``, so executors may keep it. Parents are
     initialised before their children, as users expect of processors. Only sinks come first: they
@@ -51,6 +55,7 @@ def wire(
     for executor in others:
         _init(executor)
         guards[executor.node.name].bind(executor.process)
+    return guards
 
 
 def to_all(edges: list[Forward]) -> Forward:

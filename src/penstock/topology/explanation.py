@@ -8,10 +8,15 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class ColumnForm:
-    """Whether a sub-topology runs over columns, and for each node in the way the reason."""
+    """Whether a sub-topology runs over columns, and for each node in the way the reason.
+
+    ``by_record`` has the nodes that run record by record between columns, with the reason: their
+    functions may have side effects.
+    """
 
     subtopology: int
     why_not: Mapping[str, str]
+    by_record: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_vectorised(self) -> bool:
@@ -19,7 +24,8 @@ class ColumnForm:
 
     def __str__(self) -> str:
         if self.is_vectorised:
-            return f"sub-topology {self.subtopology}: over columns"
+            between = f", but for {', '.join(self.by_record)}" if self.by_record else ""
+            return f"sub-topology {self.subtopology}: over columns{between}"
         reasons = "; ".join(f"{node}: {reason}" for node, reason in self.why_not.items())
         return f"sub-topology {self.subtopology}: record by record ({reasons})"
 
@@ -51,6 +57,8 @@ class Explanation:
             yield f"sub-topology {part.subtopology}: {way}"
             for node, reason in part.why_not.items():
                 yield f"    {node}: {reason}"
+            for node, reason in part.by_record.items():
+                yield f"    record by record {node}: {reason}"
         if self.column_errors:
             yield "record by record after a fault in the column path:"
             for fault, count in self.column_errors.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, Unpack, overload
 
 from penstock.dsl.faces.global_ktable import GlobalKTable
 from penstock.dsl.faces.kgrouped_stream import KGroupedStream
@@ -73,27 +73,80 @@ class KStream(Generic[K, V]):
 
     # Records one by one.
 
+    @overload
     def filter(
         self, predicate: Callable[[K, V], bool], name: str | Named | None = None
+    ) -> KStream[K, V]: ...
+    @overload
+    def filter(
+        self,
+        predicate: Callable[..., Any],
+        name: str | Named | None = None,
+        *,
+        batch: Literal[True],
+    ) -> KStream[K, V]: ...
+    def filter(
+        self,
+        predicate: Callable[..., Any],
+        name: str | Named | None = None,
+        *,
+        batch: bool = False,
     ) -> KStream[K, V]:
-        """Keep the records for which ``predicate(key, value)`` holds."""
-        return KStream(filter_stream(self._stream, predicate, name_of(name), negate=False))
+        """Keep the records for which ``predicate(key, value)`` holds.
 
+        With ``batch=True`` it takes whole columns, see ``map_values``: of values, or of keys and
+        values.
+        """
+        return KStream(
+            filter_stream(self._stream, predicate, name_of(name), negate=False, batch=batch)
+        )
+
+    @overload
     def filter_not(
         self, predicate: Callable[[K, V], bool], name: str | Named | None = None
+    ) -> KStream[K, V]: ...
+    @overload
+    def filter_not(
+        self,
+        predicate: Callable[..., Any],
+        name: str | Named | None = None,
+        *,
+        batch: Literal[True],
+    ) -> KStream[K, V]: ...
+    def filter_not(
+        self,
+        predicate: Callable[..., Any],
+        name: str | Named | None = None,
+        *,
+        batch: bool = False,
     ) -> KStream[K, V]:
-        """Drop the records for which ``predicate(key, value)`` holds."""
-        return KStream(filter_stream(self._stream, predicate, name_of(name), negate=True))
+        """Drop the records for which ``predicate(key, value)`` holds. See ``filter``."""
+        return KStream(
+            filter_stream(self._stream, predicate, name_of(name), negate=True, batch=batch)
+        )
 
+    @overload
     def map(
         self, fn: Callable[[K, V], tuple[K2, V2]], name: str | Named | None = None
-    ) -> KStream[K2, V2]:
+    ) -> KStream[K2, V2]: ...
+    @overload
+    def map(
+        self,
+        fn: Callable[[Any, Any], tuple[Any, Any]],
+        name: str | Named | None = None,
+        *,
+        batch: Literal[True],
+    ) -> KStream[Any, Any]: ...
+    def map(
+        self, fn: Callable[..., Any], name: str | Named | None = None, *, batch: bool = False
+    ) -> Any:
         """Replace key and value by the pair ``fn(key, value)``.
 
         The key may change, so a later grouping or join needs a repartition topic. Use
-        ``map_values`` if only the value changes.
+        ``map_values`` if only the value changes. With ``batch=True``, ``fn`` takes a column of keys
+        and one of values, see ``map_values``, and returns two columns.
         """
-        return KStream(map_stream(self._stream, fn, name_of(name)))
+        return KStream(map_stream(self._stream, fn, name_of(name), batch=batch))
 
     @overload
     def map_values(
@@ -103,9 +156,23 @@ class KStream(Generic[K, V]):
     def map_values(
         self, fn: Callable[[K, V], V2], name: str | Named | None = None
     ) -> KStream[K, V2]: ...
-    def map_values(self, fn: Callable[..., Any], name: str | Named | None = None) -> Any:
-        """Replace the value by ``fn(value)`` or ``fn(key, value)``, whichever ``fn`` takes."""
-        return KStream(map_stream_values(self._stream, fn, name_of(name)))
+    @overload
+    def map_values(
+        self, fn: Callable[..., Any], name: str | Named | None = None, *, batch: Literal[True]
+    ) -> KStream[K, Any]: ...
+    def map_values(
+        self, fn: Callable[..., Any], name: str | Named | None = None, *, batch: bool = False
+    ) -> Any:
+        """Replace the value by ``fn(value)`` or ``fn(key, value)``, whichever ``fn`` takes.
+
+        With ``batch=True``, ``fn`` takes whole columns and returns a column with one result per
+        record, for models above all. A type hint says what a column is: ``numpy.ndarray``,
+        ``pyarrow.Array``, ``pandas.Series``, ``polars.Series``, or, for values that are objects,
+        ``pandas.DataFrame``, ``polars.DataFrame``, ``pyarrow.Table``. Without a hint it is a list.
+        The result of a record must not depend on the other records: a column has some thousand
+        records of a backlog, and a single one if the task runs record by record.
+        """
+        return KStream(map_stream_values(self._stream, fn, name_of(name), batch=batch))
 
     @overload
     def map_values_async(
@@ -173,9 +240,19 @@ class KStream(Generic[K, V]):
     def flat_map_values(
         self, fn: Callable[[K, V], Iterable[V2]], name: str | Named | None = None
     ) -> KStream[K, V2]: ...
-    def flat_map_values(self, fn: Callable[..., Any], name: str | Named | None = None) -> Any:
-        """Replace a record by one per value of ``fn(value)`` or ``fn(key, value)``, same key."""
-        return KStream(flat_map_stream_values(self._stream, fn, name_of(name)))
+    @overload
+    def flat_map_values(
+        self, fn: Callable[..., Any], name: str | Named | None = None, *, batch: Literal[True]
+    ) -> KStream[K, Any]: ...
+    def flat_map_values(
+        self, fn: Callable[..., Any], name: str | Named | None = None, *, batch: bool = False
+    ) -> Any:
+        """Replace a record by one per value of ``fn(value)`` or ``fn(key, value)``, same key.
+
+        With ``batch=True``, ``fn`` takes whole columns, see ``map_values``, and returns a list of
+        values for each record.
+        """
+        return KStream(flat_map_stream_values(self._stream, fn, name_of(name), batch=batch))
 
     def select_key(
         self,
@@ -263,14 +340,15 @@ class KStream(Generic[K, V]):
         schema: Any = None,
         name: str | Named | None = None,
     ) -> None:
-        """Call ``fn(dataframe, batch_id)`` for each batch, to write Parquet, Delta, JDBC and so on.
+        """Call ``fn(dataframe, batch_id)`` again and again, to write Parquet, Delta, JDBC, etc.
 
         The DataFrame has the columns ``key``, ``value`` and ``timestamp``, and ``window_start`` and
-        ``window_end`` for windowed keys. After a crash, the same batch has the same id again. So a
-        function that skips ids that it has written is exactly once.
+        ``window_end`` for windowed keys. After a crash, the same rows come with the same id again.
+        So a function that skips ids that it has written is exactly once.
 
         Args:
-            fn: Called on the driver, once per batch with input.
+            fn: Called on the driver with the rows that were committed since its last call. The id
+                is the number of the cut up to which they go. No batch waits for the function.
             schema: The type of ``value``: DDL text, a dataclass or a Python type. By default,
                 it follows from the stream's serde. Values without a known type are JSON text.
             name: The name of the node.

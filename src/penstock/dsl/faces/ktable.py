@@ -127,7 +127,7 @@ class KTable(Generic[K, V]):
         schema: Any = None,
         name: str | Named | None = None,
     ) -> None:
-        """Call ``fn(dataframe, batch_id)`` with the changes of a batch; see ``KStream.to_spark``.
+        """Call ``fn(dataframe, batch_id)`` with committed changes; see ``KStream.to_spark``.
 
         A deleted row has a null value.
         """

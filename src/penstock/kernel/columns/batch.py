@@ -35,7 +35,8 @@ class Batch:
 
     ``headers`` is ``None`` if no record has headers. ``origins`` is ``None`` if no node asks for
     them. ``order`` has the places of the records among those of all inputs of the task, if a later
-    node joins inputs.
+    node joins inputs. The records of a table are its changes: ``values`` are the new values, and
+    ``old`` those that they replace, if a later node needs them.
     """
 
     keys: BatchColumn
@@ -44,22 +45,31 @@ class Batch:
     headers: Sequence[Headers] | None = None
     origins: Origins | None = None
     order: Places | None = None
+    old: BatchColumn | None = None
 
     def __len__(self) -> int:
         return len(self.timestamps)
 
-    def with_columns(self, keys: BatchColumn, values: BatchColumn) -> Batch:
+    def with_columns(
+        self, keys: BatchColumn, values: BatchColumn, old: BatchColumn | None = None
+    ) -> Batch:
         """Return the same records with other keys and values."""
-        return Batch(keys, values, self.timestamps, self.headers, self.origins, self.order)
+        return Batch(keys, values, self.timestamps, self.headers, self.origins, self.order, old)
 
-    def repeated(self, keys: BatchColumn, values: BatchColumn, places: Places) -> Batch:
+    def repeated(
+        self,
+        keys: BatchColumn,
+        values: BatchColumn,
+        places: Places,
+        old: BatchColumn | None = None,
+    ) -> Batch:
         """Return other keys and values with the timestamps and headers of the records at places."""
         headers = self.headers
         if headers is not None:
             headers = [headers[place] for place in places.tolist()]
         origins = None if self.origins is None else self.origins.at(places)
         order = None if self.order is None else self.order[places]
-        return Batch(keys, values, self.timestamps[places], headers, origins, order)
+        return Batch(keys, values, self.timestamps[places], headers, origins, order, old)
 
     def keep(self, mask: Sequence[Any]) -> Batch:
         """Return the records where the mask is true."""
@@ -69,6 +79,7 @@ class Batch:
             None if self.headers is None else [*compress(self.headers, mask)],
             None if self.origins is None else self.origins.at(places),
             None if self.order is None else self.order[places],
+            None if self.old is None else self.old.keep(mask),
         )  # fmt: skip
 
     def take(self, places: Places) -> Batch:
@@ -76,4 +87,5 @@ class Batch:
         wanted = places.tolist()
         keys = self.keys.take(wanted)
         values = keys if self.values is self.keys else self.values.take(wanted)
-        return self.repeated(keys, values, places)
+        old = None if self.old is None else self.old.take(wanted)
+        return self.repeated(keys, values, places, old)

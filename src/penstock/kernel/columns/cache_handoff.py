@@ -1,9 +1,9 @@
-"""A column fold that puts its results into its cache, for nodes that take single records.
+"""A table over columns that puts its rows into its cache, for nodes that take single records.
 
 Nodes behind a cache see a change when the cache is flushed, at the commit. That is after all
-records of the batch. So a column fold may put each key's result into the cache as the key's last
-record would have done. The flush does the rest: old values, record contexts, functions of the user
-and their errors.
+records of the batch. So a table over columns may put each key's row into the cache as the key's
+last record would have done. The flush does the rest: old values, record contexts, functions of the
+user and their errors.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from penstock.kernel.columns.batch import NotProvenError
+from penstock.kernel.columns.batch_column import Places
 from penstock.kernel.columns.column_executor import ColumnExecutor, NotVectorisableError, no_form
 from penstock.kernel.columns.effects import Effects
 from penstock.kernel.columns.gathered import Gathered
@@ -26,17 +27,17 @@ if TYPE_CHECKING:
     from penstock.kernel.services import TaskServices
 
 
-class CachedFold(ColumnExecutor[Any]):
-    """A fold over the rows of a store that may hand its results to the store's cache."""
+class CachedTable(ColumnExecutor[Any]):
+    """A table that may hand its rows to the cache of its store. ``rows`` are those of the store."""
 
     def __init__(self, node: TableNode, task: TaskServices, rows: Any) -> None:
         super().__init__(node, task)
         self._rows = rows
-        #: The stores and topics that nodes behind the fold use, after the fold was handed off.
+        #: The stores and topics that nodes behind the table use, after it was handed off.
         self._behind: set[str] = set()
 
     def hand_off(self) -> bool:
-        if not self._rows.is_cached:
+        if self._rows is None or not self._rows.is_cached:
             return False
         self._behind = check_behind(self.node.name, self.task)
         self.is_handed_off = True
@@ -51,7 +52,8 @@ class CachedFold(ColumnExecutor[Any]):
         effects.add(lambda: keep_each(context, contexts, hold, *columns))
 
     def resources(self) -> set[str]:
-        return {f"store {self.node.store!r}"} | self._behind
+        own = set() if self.node.store is None else {f"store {self.node.store!r}"}
+        return own | self._behind
 
 
 def nodes_behind(fold: str, task: TaskServices) -> dict[str, Node]:
@@ -94,10 +96,14 @@ def _resources(nodes: dict[str, Node], task: TaskServices) -> Iterator[str]:
 
 def last_contexts(records: Gathered, groups: Groups) -> list[RecordContext]:
     """Return the position, timestamp and headers of each group's last record."""
+    return contexts_at(records, groups.last_places())
+
+
+def contexts_at(records: Gathered, places: Places) -> list[RecordContext]:
+    """Return the position, timestamp and headers of the records at these places."""
     origins, headers = records.origins, records.headers
     if origins is None:
         raise NotProvenError("the offsets of its records are not known")
-    places = groups.last_places()
     noted: Iterable[Headers] = repeat(())
     if headers is not None:
         noted = [headers[place] for place in places.tolist()]

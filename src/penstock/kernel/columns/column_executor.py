@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from penstock.kernel.columns.batch import Batch
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 N = TypeVar("N", bound=Node)
 S = TypeVar("S", bound="type[ColumnExecutor[Any]]")
+
+#: A resource, as a store is one: the order of what such functions do shows.
+SIDE_EFFECTS = "functions with side effects"
 
 _COLUMN_EXECUTORS: dict[type[Node], type[ColumnExecutor[Any]]] = {}
 
@@ -45,6 +48,8 @@ class ColumnExecutor(Generic[N]):
     #: Whether the node sends everything at the end of the batch, so that a batch cannot run it
     #: twice.
     runs_once = False
+    #: Whether the values of a piece are still looked at when later pieces are processed.
+    keeps_values = False
 
     def __init__(self, node: N, task: TaskServices) -> None:
         self.node = node
@@ -56,8 +61,14 @@ class ColumnExecutor(Generic[N]):
 
     def finish(self, effects: Effects) -> None:
         """End the batch, or a run of records if several inputs meet in a store or topic."""
+        meter = self.task.meter
         for child in self.children:
-            child.finish(effects)
+            if meter is None:
+                child.finish(effects)
+            else:
+                before = meter.enter(child.node.name, 0)
+                child.finish(effects)
+                meter.leave(before)
 
     def reset(self) -> None:
         """Forget the batch, which was given up and runs record at a time."""
@@ -71,13 +82,28 @@ class ColumnExecutor(Generic[N]):
         return False
 
     def forward(self, batch: Batch, effects: Effects) -> None:
-        if len(batch):
-            for child in self.children:
+        count, meter = len(batch), self.task.meter
+        if not count:
+            return
+        for child in self.children:
+            if meter is None:
                 child.process(batch, effects)
+            else:
+                before = meter.enter(child.node.name, count)
+                child.process(batch, effects)
+                meter.leave(before)
 
     def resources(self) -> set[str]:
         """Return the topics and stores of the node; paths that share one depend on each other."""
         return set()
+
+    def below(self) -> Iterator[ColumnExecutor[Any]]:
+        """Return this executor and every executor that its records reach."""
+        waiting: list[ColumnExecutor[Any]] = [self]
+        while waiting:
+            executor = waiting.pop()
+            yield executor
+            waiting.extend(executor.children)
 
 
 def vectorises(node_type: type[Node]) -> Callable[[S], S]:

@@ -16,8 +16,9 @@ from penstock.kernel.columns.batch import NotProvenError
 from penstock.kernel.columns.batch_column import Places
 from penstock.kernel.columns.column_executor import ColumnExecutor
 from penstock.kernel.columns.effects import Effects
-from penstock.kernel.columns.merge_order import merge_order
+from penstock.kernel.columns.merge_order import Run, merge_order, runs_among
 from penstock.kernel.columns.planner import ColumnPlan, plan_columns
+from penstock.kernel.observing.node_meter import NodeMeter
 from penstock.kernel.operators.topics.source_columns import SourceColumns
 from penstock.kernel.raw_columns import RawColumns, listed
 from penstock.model.columns.dictionary_bytes import joined_columns
@@ -80,6 +81,7 @@ class ColumnTask:
         names_drops: bool = False,
     ) -> None:
         self.plan = plan
+        self._islands = plan.islands
         self._names_drops = names_drops
         self.batches = 0
         self.reasons: Counter[str] = Counter()
@@ -98,23 +100,28 @@ class ColumnTask:
         *,
         truncated: Set[str] = frozenset(),
         stop: Stop | None = None,
+        runs: Sequence[Run] | None = None,
+        meter: NodeMeter | None = None,
     ) -> ColumnRun | None:
         """Run a batch; return ``None`` if it has to run record at a time.
 
         A truncated queue that runs empty ends the batch, as it does record at a time. ``stop`` is
-        asked only if there is a single input. Several inputs always run as a whole.
+        asked only if there is a single input. Several inputs always run as a whole. Their records
+        are taken in the order of ``runs`` or, without it, by time.
         """
         self._gave_up = None
         if self._was_late or sum(len(records) for _, records in inputs) < self._at_least:
             self._was_late = False
             return None
-        effects, order = Effects(names_drops=self._names_drops), list[str]()
+        effects, order = Effects(meter, names_drops=self._names_drops), list[str]()
         try:
+            if self._islands:
+                self._check_readable(inputs)
             if len(inputs) == 1 and not self.plan.is_joined:
                 inputs = self._run_one(inputs[0], effects, stop)
             else:
                 inputs, order = self._before_cut(inputs, truncated)
-                self._run(inputs, effects)
+                self._run(inputs, effects, runs)
                 if order and effects.has_skipped:
                     raise NotProvenError("a record is skipped while an input has more to come")
         except _FALLS_BACK as reason:
@@ -129,12 +136,24 @@ class ColumnTask:
         self.batches += 1
         return ColumnRun(effects, [*inputs], order)
 
-    def last_record(self, inputs: Sequence[Input], effects: Effects) -> RawRecord | None:
+    def last_record(
+        self, inputs: Sequence[Input], effects: Effects, runs: Sequence[Run] | None = None
+    ) -> RawRecord | None:
         """Return the record of a batch that would be processed last, record at a time."""
-        number, _, after = merge_order([listed(records.timestamps) for _, records in inputs])[-1]
+        number, _, after = (runs or _by_time([records for _, records in inputs]))[-1]
         records = inputs[number][1]
         backwards = (records.record(place) for place in range(after - 1, -1, -1))
         return next((record for record in backwards if not effects.is_skipped(record)), None)
+
+    @property
+    def is_replaying(self) -> bool:
+        """Whether functions were called for records that still have to run record at a time."""
+        return any(island.has_called for island in self._islands)
+
+    def end_replay(self) -> None:
+        """Forget what was called for records that the batch has not taken."""
+        for island in self._islands:
+            island.forget()
 
     def take_errors(self) -> dict[str, int]:
         """Return the faults since the last call."""
@@ -186,7 +205,7 @@ class ColumnTask:
             # Among equal timestamps, the queue that was filled first comes first. Which of three
             # queues that is depends on which of them have records left.
             raise NotProvenError("there are more than two inputs, and one of them has more records")
-        runs = merge_order([listed(records.timestamps) for _, records in inputs])
+        runs = _by_time([records for _, records in inputs])
         # The last run is the rest of one input after the other one is empty.
         empty, (rest, end, _) = runs[-2][0], runs[-1]
         queue, records = inputs[rest]
@@ -199,29 +218,43 @@ class ColumnTask:
         cut[rest] = queue, records.cut(0, end)
         return [each for each in cut if len(each[1])], [queue.name, inputs[empty][0].name]
 
+    def _check_readable(self, inputs: Sequence[Input]) -> None:
+        """Raise if the user's handler has to be asked about a record.
+
+        Record at a time, it is asked before functions see the record in front of that one.
+        """
+        for queue, records in inputs:
+            source = self.plan.sources[queue.source]
+            if source.asks_users_handler:
+                source.check(records)
+
     def _run_one(self, only: Input, effects: Effects, stop: Stop | None) -> list[Input]:
         queue, records = only
         source = self.plan.sources[queue.source]
         taken = source.run(records, effects, may_skip=True, stop=stop)
         return [(queue, records.cut(0, taken))]
 
-    def _run(self, inputs: Sequence[Input], effects: Effects) -> None:
+    def _run(self, inputs: Sequence[Input], effects: Effects, runs: Sequence[Run] | None) -> None:
         if self.plan.is_joined:
-            self._run_joined(inputs, effects)
+            self._run_joined(inputs, effects, runs)
             return
         if self.plan.is_tied:
-            self._run_merged(inputs, effects)
+            self._run_merged(inputs, effects, runs)
             return
-        by_source: dict[str, list[RawColumns]] = {}
-        for queue, records in inputs:
-            by_source.setdefault(queue.source, []).append(records)
-        for name, parts in by_source.items():
+        by_source: dict[str, list[int]] = {}
+        for number, (queue, _) in enumerate(inputs):
+            by_source.setdefault(queue.source, []).append(number)
+        for name, numbers in by_source.items():
             source = self.plan.sources[name]
-            source.run(_together(source, parts), effects, may_skip=len(parts) == 1)
+            parts = [inputs[number][1] for number in numbers]
+            among = None if runs is None else runs_among(runs, numbers)
+            source.run(_together(source, parts, among), effects, may_skip=len(parts) == 1)
 
-    def _run_joined(self, inputs: Sequence[Input], effects: Effects) -> None:
+    def _run_joined(
+        self, inputs: Sequence[Input], effects: Effects, runs: Sequence[Run] | None
+    ) -> None:
         """Run the inputs one after another; the join at which they meet puts them in order."""
-        orders = _places([records for _, records in inputs])
+        orders = _places([records for _, records in inputs], runs)
         by_source: dict[str, list[tuple[RawColumns, Places]]] = {}
         for (queue, records), order in zip(inputs, orders, strict=True):
             by_source.setdefault(queue.source, []).append((records, order))
@@ -231,8 +264,10 @@ class ColumnTask:
         for source in self.plan.sources.values():
             source.finish(effects)
 
-    def _run_merged(self, inputs: Sequence[Input], effects: Effects) -> None:
-        runs = merge_order([listed(records.timestamps) for _, records in inputs])
+    def _run_merged(
+        self, inputs: Sequence[Input], effects: Effects, runs: Sequence[Run] | None
+    ) -> None:
+        runs = runs or _by_time([records for _, records in inputs])
         total = sum(len(records) for _, records in inputs)
         if len(runs) > len(inputs) and total < len(runs) * _SHORT_RUN:
             raise NotProvenError("records of its inputs alternate too often")
@@ -241,11 +276,15 @@ class ColumnTask:
             self.plan.sources[queue.source].run(records.cut(first, after), effects)
 
 
-def _places(parts: Sequence[RawColumns]) -> list[Places]:
-    """Return for each input the places of its records among those of all, in order of time."""
-    runs = np.array(merge_order([listed(part.timestamps) for part in parts]), np.int64)
+def _by_time(parts: Sequence[RawColumns]) -> list[Run]:
+    return merge_order([listed(part.timestamps) for part in parts])
+
+
+def _places(parts: Sequence[RawColumns], runs: Sequence[Run] | None = None) -> list[Places]:
+    """Return for each input the places of its records among those of all."""
+    order = np.array(runs or _by_time(parts), np.int64)
     # The records of each input stay in their order, so the inputs' numbers say everything.
-    numbers = np.repeat(runs[:, 0], runs[:, 2] - runs[:, 1])
+    numbers = np.repeat(order[:, 0], order[:, 2] - order[:, 1])
     return [np.flatnonzero(numbers == number) for number in range(len(parts))]
 
 
@@ -261,15 +300,17 @@ def _in_order(
     return whole.take(order.tolist()), places[order]
 
 
-def _together(source: SourceColumns, parts: list[RawColumns]) -> RawColumns:
-    """Put the records of several queues of one source together, in time order if that matters."""
+def _together(
+    source: SourceColumns, parts: list[RawColumns], runs: Sequence[Run] | None = None
+) -> RawColumns:
+    """Put the records of several queues of one source together, in order if that matters."""
     if len(parts) == 1:
         return parts[0]
     whole = _appended(source, parts)
     may_mix = source.is_internal and whole.headers is None
     if may_mix and all(_hides_order(child) for child in source.children):
         return whole
-    return whole.take(np.argsort(np.concatenate(_places(parts))).tolist())
+    return whole.take(np.argsort(np.concatenate(_places(parts, runs))).tolist())
 
 
 def _appended(source: SourceColumns, parts: list[RawColumns]) -> RawColumns:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from penstock.kernel.columns.batch import NotProvenError
+from penstock.kernel.observing.node_meter import NodeMeter
 from penstock.kernel.processing_log import LOGGED_DROPS
 from penstock.kernel.raw_columns import RawColumns, Timestamps, listed
 from penstock.kernel.record_queue import RawRecord
@@ -48,9 +49,12 @@ class _Writes(NamedTuple):
 class Effects:
     """Writes and sends in the order in which they were decided. ``apply`` carries them out."""
 
+    #: Counts the time of what nodes have decided, too.
+    meter: NodeMeter | None = None
     #: Whether each dropped record has to be named, which only single records can do.
     names_drops: bool = False
-    _actions: list[Callable[[], None]] = field(default_factory=list)
+    #: What has to be done, and the node that has decided it.
+    _actions: list[tuple[str | None, Callable[[], None]]] = field(default_factory=list)
     _dropped: Counter[tuple[str, str]] = field(default_factory=Counter)
     _skipped: set[tuple[str, int, int]] = field(default_factory=set)
     #: Rows that this batch will write, by store. Reads within the batch see them.
@@ -61,7 +65,8 @@ class Effects:
     _held: dict[str, list[_Writes]] = field(default_factory=dict)
 
     def add(self, action: Callable[[], None]) -> None:
-        self._actions.append(action)
+        node = None if self.meter is None else self.meter.node
+        self._actions.append((node, action))
 
     def skip(self, record: RawRecord, ask: Callable[[], None]) -> None:
         """Leave a record out; ``ask`` asks the handler when the effects are applied."""
@@ -129,7 +134,9 @@ class Effects:
         self._held[store].append(_Writes(keys, written, timestamps, values))
 
     def apply(self, dropped: Counter[tuple[str, str]]) -> None:
-        for action in self._actions:
+        for node, action in self._actions:
+            if self.meter is not None:
+                self.meter.enter(node, 0)
             action()
         dropped.update(self._dropped)
 

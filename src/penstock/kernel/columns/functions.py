@@ -13,7 +13,7 @@ from penstock.kernel.columns.batch_column import BatchColumn
 from penstock.kernel.columns.column_executor import NotVectorisableError
 from penstock.kernel.columns.evaluate import evaluated
 from penstock.kernel.columns.function_proof import PLAIN, side_effect, unread_arguments
-from penstock.model.column_function import ColumnFunction
+from penstock.model.column_function import ColumnAggregator, ColumnFunction
 from penstock.model.user_code import UserCodeError, user_code
 from penstock.model.windows.windowed import Windowed
 
@@ -88,6 +88,29 @@ def proven(fn: Any, what: str) -> ProvenFunction:
     if why is not None:
         raise NotVectorisableError(f"{what} is a Python function that {why}")
     return ProvenFunction(fn)
+
+
+def pure(fn: Any, what: str) -> Callable[..., Any]:
+    """Return a function that depends on its arguments alone.
+
+    Raises:
+        NotVectorisableError: if it may do anything else.
+    """
+    return fn if isinstance(fn, ColumnFunction | ColumnAggregator) else proven(fn, what)
+
+
+def called(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the user's function itself: it is called in a third of the time."""
+    return fn.called if isinstance(fn, ProvenFunction) else fn
+
+
+def checked_by(*functions: Callable[..., Any]) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """Return what looks at the types of the values that functions get, if one of them asks so."""
+    return plain if any(isinstance(each, ProvenFunction) for each in functions) else _as_they_are
+
+
+def _as_they_are(values: Sequence[Any]) -> Sequence[Any]:
+    return values
 
 
 def expression_of(fn: Any, what: str) -> OverBatch:

@@ -8,7 +8,7 @@ import numpy as np
 
 from penstock.kernel.columns.batch import Origins
 from penstock.kernel.columns.batch_column import Times
-from penstock.kernel.columns.folds import Items
+from penstock.kernel.columns.folds.column_folds import Items
 from penstock.model.columns.dictionary_bytes import joined_columns
 from penstock.model.record import Headers
 

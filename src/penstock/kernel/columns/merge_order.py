@@ -38,6 +38,12 @@ def merge_order(queues: Sequence[Sequence[int]]) -> list[Run]:
     return _merge_many(filled)
 
 
+def runs_among(runs: Sequence[Run], chosen: Sequence[int]) -> list[Run]:
+    """Return the runs of some queues, which are numbered by their places in ``chosen``."""
+    places = {number: place for place, number in enumerate(chosen)}
+    return [(places[number], *span) for number, *span in runs if number in places]  # type: ignore[misc]
+
+
 def _merge_two(one: Filled, other: Filled) -> list[Run]:
     """Merge two queues: records come from one while they are older than the other's next."""
     runs: list[Run] = []

@@ -16,6 +16,8 @@ from penstock.expr.aggregates import count_start, count_step
 from penstock.kernel.columns.column_executor import ColumnExecutor, NotVectorisableError
 from penstock.kernel.columns.column_registry import column_executor_for
 from penstock.kernel.columns.effects import ColumnCollector
+from penstock.kernel.columns.islands.island import IslandColumns
+from penstock.kernel.columns.islands.island_plan import OneByOne, may_be_island, settle_island
 from penstock.kernel.operators.joins.stream_join_arms import behind_joins, connect_joins
 from penstock.kernel.operators.topics.source import takes_own_time
 from penstock.kernel.operators.topics.source_columns import SourceColumns
@@ -43,6 +45,21 @@ class ColumnPlan:
     @property
     def is_vectorised(self) -> bool:
         return bool(self.sources) and not self.why_not
+
+    @property
+    def by_record(self) -> dict[str, str]:
+        """Return the nodes of all islands, each with the reason why it runs record by record."""
+        return {name: why for island in self.islands for name, why in island.reasons.items()}
+
+    @property
+    def islands(self) -> list[IslandColumns]:
+        """Return what runs record by record between columns."""
+        return [
+            executor
+            for source in self.sources.values()
+            for executor in source.below()
+            if isinstance(executor, IslandColumns)
+        ]
 
     @property
     def is_handed_off(self) -> bool:
@@ -85,6 +102,12 @@ def _plan_source(node: Source, task: StreamTask, plan: ColumnPlan) -> None:
         plan.why_not[node.name] = str(reason)
         return
     plan.why_not.update(_grow(source, task))
+    if not plan.why_not:
+        try:
+            settle_island(source, task)
+        except NotVectorisableError as reason:
+            plan.why_not[node.name] = str(reason)
+    source.has_island = any(isinstance(each, IslandColumns) for each in source.below())
     source.calls_functions = any(_calls_functions(each.node) for each in source.below())
     source.tells_origins = any(
         executor.is_handed_off or executor.reads_origins for executor in source.below()
@@ -97,30 +120,45 @@ def _plan_source(node: Source, task: StreamTask, plan: ColumnPlan) -> None:
     plan.sources[node.name] = source
 
 
-def _grow(executor: ColumnExecutor[Any], task: StreamTask) -> dict[str, str]:
+def _grow(
+    executor: ColumnExecutor[Any], task: StreamTask, *, may_be_islands: bool = True
+) -> dict[str, str]:
     """Add the executors below one; return the nodes that have none, with the reason.
 
-    A fold whose cache can hand its results to single-record nodes needs no executors below it.
+    A fold whose cache can hand its results to single-record nodes needs no executors below it. If
+    there is no such cache, nodes that call functions may become islands.
     """
+    why_not = _grow_children(executor, task, may_be_islands=False)
+    if not why_not:
+        return {}
+    try:
+        if executor.hand_off():
+            executor.children.clear()
+            return {}
+    except NotVectorisableError:
+        pass  # A node behind the cache would notice; its own reason is known already.
+    if may_be_islands:
+        executor.children.clear()
+        why_not = _grow_children(executor, task, may_be_islands=True)
+    return why_not
+
+
+def _grow_children(
+    executor: ColumnExecutor[Any], task: StreamTask, *, may_be_islands: bool
+) -> dict[str, str]:
     why_not: dict[str, str] = {}
     for name in task.children(executor.node.name):
         node = task.node(name)
         try:
             child = column_executor_for(node)(node, task)
         except NotVectorisableError as reason:
-            why_not[name] = str(reason)
-        else:
-            executor.children.append(child)
-            why_not |= _grow(child, task)
-    if not why_not and not getattr(executor.node, "sends_old", False):
-        return {}
-    try:
-        if not executor.hand_off():
-            return why_not
-    except NotVectorisableError as reason:
-        return why_not or {executor.node.name: str(reason)}
-    executor.children.clear()
-    return {}
+            if not may_be_islands or not may_be_island(node, task):
+                why_not[name] = str(reason)
+                continue
+            child = OneByOne(node, task, str(reason))
+        executor.children.append(child)
+        why_not |= _grow(child, task, may_be_islands=may_be_islands)
+    return why_not
 
 
 def _calls_functions(node: Node) -> bool:

@@ -40,25 +40,31 @@ def read_rows(
     return [first if row is None else next(found) for row in rows], all_times
 
 
+def bare(rows: Sequence[bytes | None]) -> list[bytes | None]:
+    """Return the bytes of values: rows without their timestamps."""
+    return [None if row is None else row[8:] for row in rows]
+
+
 def written_rows(times: Times, values: Sequence[bytes]) -> list[bytes]:
     """Return the rows of values with their timestamps."""
     heads = times.astype(">i8").view("V8").tolist()
     return [head + value for head, value in zip(heads, values, strict=True)]
 
 
-def bulk_of(node: TableNode, task: TaskServices, *, may_send_old: bool = False) -> Any:
-    """Return the rows of the node's store; raise if they have to be read one by one.
+def changed_rows(times: Times, values: Sequence[bytes | None]) -> list[bytes | None]:
+    """Return the rows of values with their timestamps; ``None`` for a row that is deleted."""
+    heads = zip(times.astype(">i8").view("V8").tolist(), values, strict=True)
+    return [None if value is None else head + value for head, value in heads]
 
-    Old values are sent only by a cache. ``may_send_old`` says that the caller leaves them to it.
-    """
+
+def bulk_of(node: TableNode, task: TaskServices) -> Any:
+    """Return the rows of the node's store; raise if they have to be read one by one."""
     if node.versioned:
         raise NotVectorisableError("its store is versioned")
     store = task.store(node.store or "")
     bulk = getattr(store, "bulk", None)
     if bulk is None:
         raise NotVectorisableError(f"store {store.name!r} of kind {store.kind} has no column form")
-    if node.sends_old and not (may_send_old and bulk.is_cached):
-        raise NotVectorisableError("a later node needs its old values, and it has no cache")
     require_known(bulk.keys.serde, f"key of store {store.name!r}:")
     require_known(bulk.values.serde, f"value of store {store.name!r}:")
     return bulk
@@ -77,6 +83,14 @@ def stored_keys(keys: BatchColumn, serde: Serde[Any]) -> Sequence[bytes | None]:
 def settled(rows: Any) -> None:
     if not rows.is_settled:
         raise NotProvenError("its cache holds changes that were not passed on yet")
+
+
+def encoded_values(serde: Serde[Any], values: Sequence[Any]) -> Sequence[bytes | None]:
+    """Return the bytes of values; raise if one that is not ``None`` has none."""
+    found = BatchColumn(values).encoded(serde)
+    if any(data is None and value is not None for data, value in zip(found, values, strict=True)):
+        raise NotProvenError("a value has no bytes")
+    return found
 
 
 def encoded_states(serde: Serde[Any], states: Sequence[Any]) -> Sequence[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TypeVar
 
 from penstock.model.rules.drop_reasons import NULL_KEY
@@ -31,6 +32,28 @@ class LastRows(dict[K, R]):
         """Take a record as the row of its key. A key that was there before moves to the end."""
         self.pop(key, None)
         self[key] = row
+
+
+@dataclass(frozen=True, slots=True)
+class FilterRule:
+    """Which changes a filtered table sends, given which of their values have passed the predicate.
+
+    A row that fails becomes a tombstone. If old values are known, and the old row failed, too,
+    nothing has changed. A versioned table needs the tombstone nevertheless, as a version of the
+    row.
+    """
+
+    knows_old: bool
+    is_versioned: bool
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether a change from nothing to nothing is left out."""
+        return self.knows_old and not self.is_versioned
+
+    def sends(self, has_new: bool, has_old: bool) -> bool:
+        """Tell whether a change is stored and sent."""
+        return has_new or has_old or not self.leaves_out
 
 
 def is_change(has_new: bool, had_old: bool) -> bool:

@@ -16,7 +16,7 @@ from penstock.model.versioned import (
     VersionedRecord,
 )
 from penstock.state.bytes_store import BytesStore
-from penstock.state.engine.segments import Segments, segment_prefix
+from penstock.state.engine.segments import META, SEGMENT_SIZE, Segments, segment_prefix
 from penstock.state.versioned.versioned_segment import SegmentVersions
 
 _LONG = Struct(">q")
@@ -51,13 +51,14 @@ class VersionedBytes:
         self._pending: dict[bytes, bytes | None] = {}
 
     @property
-    def _oldest_readable(self) -> int:
+    def oldest_readable(self) -> int:
+        """The first time as of which older versions can be read."""
         return self._segments.stream_time - self._retention_ms
 
     def put(self, key: bytes, value: bytes | None, timestamp: int) -> int:
         """Put a version; return the time until which it is valid, or a return code."""
         # The history retention is also the grace period.
-        if timestamp < self._oldest_readable:
+        if timestamp < self.oldest_readable:
             return PUT_RETURN_CODE_NOT_PUT
         valid_to = self._put(key, value, timestamp)
         self._write_pending()
@@ -67,7 +68,7 @@ class VersionedBytes:
         # Kafka Streams uses the highest time of the batch for all of its records. That saves
         # writes, but it skips expired deletions, so that deleted values come back.
         for key, value, timestamp in records:
-            if timestamp >= self._oldest_readable:
+            if timestamp >= self.oldest_readable:
                 self._put(key, value, timestamp)
         self._write_pending()
 
@@ -79,7 +80,7 @@ class VersionedBytes:
         latest = self._latest(key)
         if latest is not None and latest[0] <= as_of:
             return VersionedRecord(latest[1], latest[0])
-        if as_of < self._oldest_readable:
+        if as_of < self.oldest_readable:
             return None
         for segment in reversed(self._segments.between(as_of, MAX_LONG)):
             versions = self._read(segment, key)
@@ -99,9 +100,18 @@ class VersionedBytes:
         latest = self._latest(key)
         if latest is not None and latest[0] <= time_to:
             found.append(VersionedRecord(latest[1], latest[0]))
-        if time_to >= self._oldest_readable:
+        if time_to >= self.oldest_readable:
             found.extend(self._older_versions(key, time_from, time_to))
         return found
+
+    def all_keys(self) -> Iterator[bytes]:
+        """Return every key that has a version, in no particular order."""
+        seen: set[bytes] = set()
+        for physical_key, _ in self._store.scan(None, None):
+            key = physical_key[SEGMENT_SIZE:]
+            if not physical_key.startswith(META) and key not in seen:
+                seen.add(key)
+                yield key
 
     def _older_versions(
         self, key: bytes, time_from: int, time_to: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from penstock.model.time.duration import MAX_LONG
@@ -85,6 +85,13 @@ class TypedVersionedStore(Generic[K, V]):
         found = self._bytes.versions(self._keys.write_key(key), time_from, time_to)
         read = self._values.read_checked
         return [VersionedRecord(read(one.value), one.timestamp, one.valid_to) for one in found]
+
+    def all_versions(self) -> Iterator[tuple[K, VersionedRecord[V]]]:
+        """Return every version within the history of every key; those of a key newest first."""
+        for raw_key in self._bytes.all_keys():
+            key = self._keys.read_checked(raw_key)
+            for version in self.versions(key, self._bytes.oldest_readable):
+                yield key, version
 
     def flush(self) -> None:
         self._bytes.flush()

@@ -10,9 +10,9 @@ import pytest
 
 from penstock.kernel.columns.batch import Batch
 from penstock.kernel.columns.batch_column import BatchColumn
+from penstock.kernel.columns.folds.row_fold import RowFold
 from penstock.kernel.columns.functions import flat_of, joiner_of, mapper_of
 from penstock.kernel.columns.grouping import Groups
-from penstock.kernel.columns.row_fold import RowFold
 from penstock.model.column_function import ColumnAggregator, ColumnFunction
 from penstock.model.field_fold import FieldFold
 from penstock.model.user_code import UserCodeError

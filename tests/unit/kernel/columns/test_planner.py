@@ -79,10 +79,6 @@ def table(builder: ps.StreamsBuilder) -> Any:
     return builder.table("rows", materialized="rows", key="string", value="json")
 
 
-def plain_table(builder: ps.StreamsBuilder) -> Any:
-    return builder.table("rows", key="string", value="json")
-
-
 def windowed(builder: ps.StreamsBuilder) -> Any:
     windows = ps.TimeWindows.of_size_with_no_grace("10s")
     return numbers(builder).group_by_key().windowed_by(windows)
@@ -115,29 +111,10 @@ def test_expressions_and_counts_run_over_columns() -> None:
 @pytest.mark.parametrize(
     ("build", "reason"),
     [
-        (
-            lambda b: numbers(b).filter(noted),
-            "its predicate is a Python function that uses 'append'",
-        ),
-        (
-            lambda b: numbers(b).map_values(lambda v: noted(v)),
-            "its function is a Python function that calls 'noted', which uses 'append'",
-        ),
-        (lambda b: numbers(b).peek(print), "Peek has no column form"),
         (lambda b: numbers(b).to(lambda k, v, c: "out"), "a function chooses its topic"),
         (
             lambda b: numbers(b).group_by_key().reduce(noted, value_serde="json"),
             "its reducer is a Python function",
-        ),
-        (
-            lambda b: (
-                numbers(b)
-                .group_by_key()
-                .count(ps.Materialized(caching=False))
-                .group_by(lambda k, v: (k, v))
-                .count()
-            ),
-            "a later node needs its old values, and it has no cache",
         ),
         (lambda b: b.stream("in", key="string", value="pickle"), "value serde PickleSerde"),
         (lambda b: b.stream("in", key="pickle", value="json"), "key serde PickleSerde"),
@@ -190,24 +167,6 @@ def test_expressions_and_counts_run_over_columns() -> None:
         (
             lambda b: numbers(b).join(table(b), lambda one, other: noted(one)),
             "its joiner is a Python function",
-        ),
-        (
-            lambda b: plain_table(b).filter(ps.col("n") > 0, materialized="some"),
-            "its rows are stored",
-        ),
-        (
-            lambda b: plain_table(b).map_values(ps.col("n"), materialized="some"),
-            "its rows are stored",
-        ),
-        (lambda b: numbers(b).map(noted), "its function is a Python function that uses"),
-        (
-            lambda b: numbers(b).split().branch(noted).default_branch(),
-            "a predicate is a Python function",
-        ),
-        (lambda b: numbers(b).select_key(noted), "its function is a Python function"),
-        (
-            lambda b: numbers(b).flat_map_values(lambda v: [noted(v)]),
-            "its function is a Python function",
         ),
     ],
 )  # fmt: skip
@@ -287,7 +246,6 @@ def counted(builder: ps.StreamsBuilder) -> Any:
     [
         lambda b: counted(b).map_values(lambda n: noted(n) + 1).to("out", value_serde="long"),
         lambda b: counted(b).peek(print),
-        lambda b: numbers(b).group_by_key().count().filter(lambda k, n: n > 1, "kept"),
     ],
 )
 def test_anything_behind_a_cached_fold_is_left_to_its_cache(build: Build) -> None:

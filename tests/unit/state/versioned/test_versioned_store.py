@@ -34,6 +34,24 @@ def test_late_version_takes_its_place_in_history() -> None:
     assert store.get("a", 13) is None
 
 
+def test_all_versions_within_the_history_can_be_read() -> None:
+    """Those of a key come newest first; what is older than the history has gone."""
+    store = Bench(versioned()).store
+    for key, value, time in (
+        ("a", "old", 20),
+        ("b", "b", 30),
+        ("a", "mid", 500),
+        ("a", "new", 1000),
+    ):
+        store.put(key, value, time)
+    store.flush()
+    assert sorted(store.all_versions(), key=lambda each: (each[0], -each[1].timestamp)) == [
+        ("a", VersionedRecord("new", 1000)),
+        ("a", VersionedRecord("mid", 500, 1000)),
+        ("b", VersionedRecord("b", 30)),
+    ]
+
+
 def test_history_ends_at_the_retention_but_the_latest_version_stays() -> None:
     """History retention is the grace period of puts, too."""
     bench = Bench(versioned())

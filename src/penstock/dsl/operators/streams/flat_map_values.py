@@ -10,16 +10,20 @@ from penstock.dsl.operators.arity import number_of_arguments
 from penstock.dsl.operators.expression_fields import check_fields
 from penstock.dsl.plan.logical import Operator
 from penstock.dsl.plan.stream import Stream
+from penstock.processor.batch_function import batch_lists
 from penstock.topology.nodes import FlatMapValues
 
 
 def flat_map_stream_values(
-    stream: Stream, fn: Callable[..., Iterable[Any]], name: str | None
+    stream: Stream, fn: Callable[..., Iterable[Any]], name: str | None, *, batch: bool = False
 ) -> Stream:
     """Add the operator. Afterwards the value serde is not known; keys and partitions stay."""
     shapes = ("value",), ("key", "value")
-    with_key = number_of_arguments("flat_map_values", "mapper", fn, *shapes) == 2
+    count = number_of_arguments("flat_map_values", "mapper", fn, *shapes)
+    with_key = count == 2
     check_fields("flat_map_values", fn, stream.key_serde, stream.value_serde)
+    if batch:
+        fn = batch_lists("flat_map_values", fn, count)
     name = stream.graph.names.given_or_new(name, "KSTREAM-FLATMAPVALUES-")
     node = Operator(name, partial(FlatMapValues, fn=fn, with_key=with_key), changes_value=True)
     return stream.then(node, value_serde=None)

@@ -10,15 +10,22 @@ from penstock.dsl.operators.arity import check_arity
 from penstock.dsl.operators.expression_fields import check_fields
 from penstock.dsl.plan.logical import Operator
 from penstock.dsl.plan.stream import Stream
+from penstock.processor.batch_function import batch_pairs
 from penstock.topology.nodes import Map
 
 
 def map_stream(
-    stream: Stream, fn: Callable[[Any, Any], tuple[Any, Any]], name: str | None
+    stream: Stream,
+    fn: Callable[[Any, Any], tuple[Any, Any]],
+    name: str | None,
+    *,
+    batch: bool = False,
 ) -> Stream:
     """Add the operator. Afterwards no serde is known, and equal keys may be in different tasks."""
     check_arity("map", "mapper", fn, "key", "value")
     check_fields("map", fn, stream.key_serde, stream.value_serde)
+    if batch:
+        fn = batch_pairs("map", fn)
     name = stream.graph.names.given_or_new(name, "KSTREAM-MAP-")
     node = Operator(name, partial(Map, fn=fn), changes_key=True)
     return stream.then(node, key_serde=None, value_serde=None, key_changed=True)

@@ -7,18 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.kernel.columns.batch import Batch
 from penstock.kernel.columns.batch_column import BatchColumn
-from penstock.kernel.columns.cache_handoff import CachedFold, last_contexts
+from penstock.kernel.columns.cache_handoff import CachedTable, last_contexts
 from penstock.kernel.columns.column_executor import vectorises
 from penstock.kernel.columns.effects import Effects
-from penstock.kernel.columns.fold_changes import last_changes, result_times, running_changes
-from penstock.kernel.columns.folds import ColumnFold, ReduceFold
-from penstock.kernel.columns.function_fold import reducing
+from penstock.kernel.columns.folds.column_folds import ColumnFold, CountFold, ReduceFold
+from penstock.kernel.columns.folds.fold_changes import (
+    first_state,
+    last_changes,
+    result_times,
+    running_changes,
+)
+from penstock.kernel.columns.folds.function_fold import reducing
+from penstock.kernel.columns.folds.known_folds import fold_of
+from penstock.kernel.columns.folds.store_fidelity import state_check
 from penstock.kernel.columns.functions import PURE_REDUCERS, proven
 from penstock.kernel.columns.gathered import Gathered
 from penstock.kernel.columns.grouping import grouped_in_order
-from penstock.kernel.columns.known_folds import fold_of
 from penstock.kernel.columns.nulls import taken_by
-from penstock.kernel.columns.store_fidelity import state_check
 from penstock.kernel.columns.store_rows import (
     bulk_of,
     encoded_states,
@@ -38,7 +43,7 @@ if TYPE_CHECKING:
     from penstock.kernel.services import TaskServices
 
 
-class FoldColumns(CachedFold):
+class FoldColumns(CachedTable):
     """Reads and writes each key of the batch once, however many records it has.
 
     Behind a cache, each key is sent once, as it is after the batch. The keys are in the order of
@@ -50,10 +55,11 @@ class FoldColumns(CachedFold):
 
     def __init__(self, node: TableNode, task: TaskServices, fold: ColumnFold) -> None:
         self._fold = fold
-        super().__init__(node, task, bulk_of(node, task, may_send_old=True))
+        super().__init__(node, task, bulk_of(node, task))
         self._check_states = state_check(self._rows.values.serde, fold)
         self._gathered = Gathered()
         self.runs_once = self._rows.is_cached
+        self.keeps_values = not isinstance(fold, CountFold)
         self.hides_order = fold.is_order_free and self._rows.is_cached
 
     def process(self, batch: Batch, effects: Effects) -> None:
@@ -82,13 +88,22 @@ class FoldColumns(CachedFold):
         # A store reads and writes sorted keys in half the time.
         groups, timestamps = grouped_in_order(records.keys), records.timestamps
         states: Sequence[Any]
-        states, times = read_rows(effects.read(store, rows, groups.keys), serde, self._fold.start)
+        before = effects.read(store, rows, groups.keys)
+        states, times = read_rows(before, serde, self._fold.start)
         through = self._check_states(records.items, states)
         changes = None
         if not rows.is_cached:
             keys = BatchColumn(records.key_values)
             changes = running_changes(
-                self._fold, FOLD, records, keys, groups, states, times, through
+                self._fold,
+                FOLD,
+                records,
+                keys,
+                groups,
+                states,
+                times,
+                through,
+                first_state(self.node),
             )
         else:
             states = self._fold.finals(records.items, groups, states, through)
@@ -105,7 +120,10 @@ class FoldColumns(CachedFold):
         effects.write(store, rows, groups.keys, written, newest.tolist(), values)
         if changes is None:
             keys = BatchColumn(encoded=groups.keys, serde=key_serde, is_input=False)
-            changes = last_changes(records, groups, keys, states, values, serde, newest)
+            changes = last_changes(
+                records, groups, keys, states, values, serde, newest,
+                before if self.node.sends_old else None,
+            )  # fmt: skip
             changes = changes.take(in_turn)
         self.forward(changes, effects)
 

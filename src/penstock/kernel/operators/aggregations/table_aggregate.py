@@ -14,59 +14,47 @@ from penstock.kernel.operators.tables.table_store import MaterializedTable
 from penstock.model.change import Change
 from penstock.model.record import Headers
 from penstock.model.rules.fold_rule import FOLD
+from penstock.model.rules.regroup_rule import Step, aggregate_step, reduce_step
 from penstock.topology.nodes.aggregations.table_aggregate import TableAggregate, TableReduce
 from penstock.topology.nodes.node import TableNode
 
 
-@executes(TableAggregate)
-class TableAggregateExecutor(Executor[TableAggregate]):
-    """Subtracts the old row, then adds the new one, and forwards the result as one change."""
+class _TableFoldExecutor(Executor[Any]):
+    """Folds the changes of a group's rows into the row of the group."""
 
     def init(self) -> None:
         self._table = MaterializedTable(self)
-        self._initializer = self.node.initializer
-        self._adder = self.node.adder
-        self._subtractor = self.node.subtractor
+        self._step = self.step()
+
+    def step(self) -> Step:
+        """Return what makes the next state of a group."""
+        raise NotImplementedError
 
     def process(self, key: Any, value: Change, timestamp: int, headers: Headers) -> None:
         if key is None:
             raise _null_key(self.node)
-        before = aggregate = None
-        row = self._table.get(key)
+        before, row = None, self._table.get(key)
         if row is not None:
-            before = aggregate = row.value
+            before = row.value
             timestamp = FOLD.result_time(timestamp, row.timestamp)
-            if value.old is not None:
-                aggregate = self._subtractor(key, value.old, aggregate)
-        if value.new is not None:
-            if aggregate is None:
-                aggregate = self._initializer()
-            aggregate = self._adder(key, value.new, aggregate)
-        self._table.update(key, aggregate, before, timestamp, headers)
+        after = self._step(key, value.new, value.old, before)
+        self._table.update(key, after, before, timestamp, headers)
+
+
+@executes(TableAggregate)
+class TableAggregateExecutor(_TableFoldExecutor):
+    """Subtracts the old row, then adds the new one, and forwards the result as one change."""
+
+    def step(self) -> Step:
+        return aggregate_step(self.node.initializer, self.node.adder, self.node.subtractor)
 
 
 @executes(TableReduce)
-class TableReduceExecutor(Executor[TableReduce]):
+class TableReduceExecutor(_TableFoldExecutor):
     """Subtracts the old row, then adds the new one; if nothing is left, the new one stays."""
 
-    def init(self) -> None:
-        self._table = MaterializedTable(self)
-        self._adder = self.node.adder
-        self._subtractor = self.node.subtractor
-
-    def process(self, key: Any, value: Change, timestamp: int, headers: Headers) -> None:
-        if key is None:
-            raise _null_key(self.node)
-        before = reduced = None
-        row = self._table.get(key)
-        if row is not None:
-            before = reduced = row.value
-            timestamp = FOLD.result_time(timestamp, row.timestamp)
-            if value.old is not None:
-                reduced = self._subtractor(reduced, value.old)
-        if value.new is not None:
-            reduced = value.new if reduced is None else self._adder(reduced, value.new)
-        self._table.update(key, reduced, before, timestamp, headers)
+    def step(self) -> Step:
+        return reduce_step(self.node.adder, self.node.subtractor)
 
 
 def _null_key(node: TableNode) -> StreamsError:

@@ -9,15 +9,13 @@ from penstock.kernel.executor import Executor, executes
 from penstock.kernel.operators.streams.map import checked_pair
 from penstock.model.change import Change
 from penstock.model.record import Headers
+from penstock.model.rules.regroup_rule import belongs, regrouped
 from penstock.topology.nodes.aggregations.table_group_by import TableGroupBy
 
 
 @executes(TableGroupBy)
 class TableGroupByExecutor(Executor[TableGroupBy]):
-    """Sends the old row to its group, then the new row to its own; in one group, as one change.
-
-    As two changes, the aggregation would forward the state between them.
-    """
+    """Sends the changes of groups that a change of a row makes: ``regrouped`` says which."""
 
     def init(self) -> None:
         self._fn = self.node.fn
@@ -35,13 +33,8 @@ class TableGroupByExecutor(Executor[TableGroupBy]):
         if self._versioned and not latest:
             return
         new, old = self._pair(key, value.new), self._pair(key, value.old)
-        if old is not None and new is not None and old[0] == new[0]:
-            self.forward(old[0], Change(new[1], old[1], latest), timestamp, headers)
-            return
-        if old is not None:
-            self.forward(old[0], Change(None, old[1], latest), timestamp, headers)
-        if new is not None:
-            self.forward(new[0], Change(new[1], None, latest), timestamp, headers)
+        for group, new_value, old_value in regrouped(old, new):
+            self.forward(group, Change(new_value, old_value, latest), timestamp, headers)
 
     def _pair(self, key: Any, value: Any) -> tuple[Any, Any] | None:
         if value is None:
@@ -49,8 +42,4 @@ class TableGroupByExecutor(Executor[TableGroupBy]):
         pair = self._fn(key, value)
         if pair is not None and pair.__class__ is not tuple:  # type: ignore[redundant-expr]
             pair = checked_pair(pair, "group_by")
-        # A row without a new key or value belongs to no group. A user's function may return
-        # ``None`` although its type hint says otherwise.
-        if pair is None or pair[0] is None or pair[1] is None:  # type: ignore[redundant-expr]
-            return None
-        return pair
+        return pair if belongs(pair) else None

@@ -9,15 +9,21 @@ import numpy as np
 
 from penstock.kernel.columns.batch import Batch, NotProvenError
 from penstock.kernel.columns.batch_column import BatchColumn, Places, Times, WindowedColumn
-from penstock.kernel.columns.cache_handoff import CachedFold, last_contexts
+from penstock.kernel.columns.cache_handoff import CachedTable, last_contexts
 from penstock.kernel.columns.column_executor import NotVectorisableError, vectorises
 from penstock.kernel.columns.effects import Effects
-from penstock.kernel.columns.fold_changes import last_changes, result_times, running_changes
+from penstock.kernel.columns.folds.column_folds import CountFold
+from penstock.kernel.columns.folds.fold_changes import (
+    first_state,
+    last_changes,
+    result_times,
+    running_changes,
+)
+from penstock.kernel.columns.folds.known_folds import fold_of
+from penstock.kernel.columns.folds.store_fidelity import state_check
 from penstock.kernel.columns.gathered import Gathered
 from penstock.kernel.columns.grouping import grouped, grouped_windows
-from penstock.kernel.columns.known_folds import fold_of
 from penstock.kernel.columns.nulls import taken_by
-from penstock.kernel.columns.store_fidelity import state_check
 from penstock.kernel.columns.store_rows import (
     bulk_of,
     encoded_states,
@@ -39,7 +45,7 @@ if TYPE_CHECKING:
 
 
 @vectorises(WindowAggregate)
-class WindowAggregateColumns(CachedFold):
+class WindowAggregateColumns(CachedTable):
     """Reads and writes each key and window of the batch once.
 
     Which records are late depends on the records before them. So stream time is a running maximum,
@@ -52,7 +58,7 @@ class WindowAggregateColumns(CachedFold):
         if node.emit_final or not isinstance(node.windows, TimeWindows):
             raise NotVectorisableError("it emits final results, or its windows are unlimited")
         self._fold = fold = fold_of(node.initializer, node.fn)
-        super().__init__(node, task, bulk_of(node, task, may_send_old=True))
+        super().__init__(node, task, bulk_of(node, task))
         self._check_states = state_check(self._rows.values.serde, fold)
         self._rule = rule_of(node.windows)
         self._clock: OperatorClock = task.operator_clock(node.name)
@@ -60,6 +66,7 @@ class WindowAggregateColumns(CachedFold):
         self._seen = NO_TIME
         self._gathered = Gathered()
         self.runs_once = True
+        self.keeps_values = not isinstance(fold, CountFold)
 
     def process(self, batch: Batch, effects: Effects) -> None:
         batch = taken_by(WINDOW_FOLD.nulls, batch, effects, self.node.name)
@@ -112,7 +119,8 @@ class WindowAggregateColumns(CachedFold):
         at = group_starts.tolist()
         window_keys = rows.window_keys(groups.keys, at)
         states: Sequence[Any]
-        states, times = read_rows(rows.read(window_keys, at), serde, self._fold.start)
+        before = rows.read(window_keys, at)
+        states, times = read_rows(before, serde, self._fold.start)
         through = self._check_states(gathered.items, states)
         changes = None
         if not rows.is_cached:
@@ -120,7 +128,15 @@ class WindowAggregateColumns(CachedFold):
                 BatchColumn(gathered.key_values), starts.tolist(), self._rule.size_ms
             )
             changes = running_changes(
-                self._fold, WINDOW_FOLD, gathered, keys, groups, states, times, through
+                self._fold,
+                WINDOW_FOLD,
+                gathered,
+                keys,
+                groups,
+                states,
+                times,
+                through,
+                first_state(self.node),
             )
         else:
             states = self._fold.finals(gathered.items, groups, states, through)
@@ -134,7 +150,10 @@ class WindowAggregateColumns(CachedFold):
         if changes is None:
             base = BatchColumn(encoded=groups.keys, serde=key_serde, is_input=False)
             keys = WindowedColumn(base, at, self._rule.size_ms)
-            changes = last_changes(gathered, groups, keys, states, values, serde, newest)
+            changes = last_changes(
+                gathered, groups, keys, states, values, serde, newest,
+                before if self.node.sends_old else None,
+            )  # fmt: skip
         self.forward(changes, effects)
 
 

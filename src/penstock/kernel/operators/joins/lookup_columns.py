@@ -17,7 +17,7 @@ from penstock.kernel.columns.column_executor import (
 )
 from penstock.kernel.columns.effects import Effects
 from penstock.kernel.columns.functions import joiner_of
-from penstock.kernel.columns.store_rows import settled, stored_keys
+from penstock.kernel.columns.store_rows import bare, settled, stored_keys
 from penstock.model.rules.lookup_rule import LookupRule
 from penstock.serde.columns import decode_all
 from penstock.state.layers.bulk import BulkRows
@@ -71,8 +71,8 @@ class LookUpColumns(ColumnExecutor[Any]):
         missing = [key for key in dict.fromkeys(keys) if key is not None and key not in known]
         if missing:
             rows = effects.read(self._store, self._rows, missing)
-            bare = [None if row is None else row[8:] for row in rows]
-            known.update(zip(missing, decode_all(self._rows.values.serde, bare), strict=True))
+            values = decode_all(self._rows.values.serde, bare(rows))
+            known.update(zip(missing, values, strict=True))
         return [*map(known.get, keys)]  # type: ignore[arg-type]
 
     def finish(self, effects: Effects) -> None:

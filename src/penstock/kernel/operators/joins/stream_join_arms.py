@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from penstock.kernel.columns.column_executor import ColumnExecutor, NotVectorisableError
+from penstock.kernel.columns.column_executor import (
+    SIDE_EFFECTS,
+    ColumnExecutor,
+    NotVectorisableError,
+)
 from penstock.kernel.operators.joins.stream_join_columns import (
     JoinedStreams,
     StreamJoinWindowColumns,
@@ -59,7 +63,7 @@ def _keeps(executor: AnyExecutor) -> bool:
     """Tell whether an executor has a store. The stores of joins keep the order of records."""
     parents = executor.node.parents
     is_arm = any(isinstance(executor.task.node(name), StreamJoinWindow) for name in parents)
-    return bool(executor.resources()) and not is_arm
+    return bool(executor.resources() - {SIDE_EFFECTS}) and not is_arm
 
 
 def _all(executor: AnyExecutor) -> Iterator[AnyExecutor]:

@@ -70,6 +70,7 @@ class StreamJoinColumns(ColumnExecutor[StreamJoin]):
 class StreamJoinWindowColumns(ColumnExecutor[StreamJoinWindow]):
     """Gathers the records of one arm. The planner connects it with those of the other arm."""
 
+    keeps_values = True
     joined: JoinedStreams
 
     def __init__(self, node: StreamJoinWindow, task: TaskServices) -> None:

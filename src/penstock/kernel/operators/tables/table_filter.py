@@ -8,6 +8,7 @@ from penstock.kernel.executor import Executor, executes
 from penstock.kernel.operators.tables.table_store import materialized
 from penstock.model.change import Change
 from penstock.model.record import Headers
+from penstock.model.rules.table_rule import FilterRule
 from penstock.topology.nodes.tables.table_filter import TableFilter
 
 
@@ -25,14 +26,14 @@ class TableFilterExecutor(Executor[TableFilter]):
         self._predicate = node.predicate
         self._negate = node.negate
         self._sends_old = node.sends_old
-        self._leaves_out = node.sends_old and not node.versioned
+        self._sends = FilterRule(node.sends_old, node.versioned).sends
 
     def process(self, key: Any, value: Change, timestamp: int, headers: Headers) -> None:
         table = self._table
         new, old = self._passed(key, value.new), None
         if self._sends_old:
             old = self._passed(key, value.old) if table is None else table.value(key)
-        if new is None and old is None and self._leaves_out:
+        if new is None and not self._sends(False, old is not None):
             return
         if table is None:
             self.forward(key, Change(new, old, value.is_latest), timestamp, headers)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from penstock.kernel.columns.batch import Batch
+from penstock.kernel.columns.change_columns import joined_changes, require_known_values
 from penstock.kernel.columns.column_executor import (
     ColumnExecutor,
     NotVectorisableError,
@@ -19,6 +20,7 @@ from penstock.kernel.serdes import required_serde
 from penstock.model.columns.partitioning import partitions_for
 from penstock.model.columns.row_columns import taken
 from penstock.model.record import Headers
+from penstock.serde.change import ChangeSerde
 from penstock.serde.column_serde import Encoded
 from penstock.serde.windowed import TimeWindowedSerde
 from penstock.topology.nodes import Sink
@@ -44,13 +46,15 @@ class SinkColumns(ColumnExecutor[Sink]):
         self._key = required_serde(node.key_serde, task.defaults, "key", what, node.site)
         self._value = required_serde(node.value_serde, task.defaults, "value", what, node.site)
         require_known(self._key, "key")
-        require_known(self._value, "value")
+        require_known_values(self._value)
         self._topic = task.topic_name(node.topic)
         self._collector = cast("ColumnCollector", task.collector)
 
     def process(self, batch: Batch, effects: Effects) -> None:
         keys = values = batch.keys.encoded(self._key)
-        if batch.values is not batch.keys or self._value != self._key:
+        if isinstance(self._value, ChangeSerde):
+            values = joined_changes(batch, self._value)
+        elif batch.values is not batch.keys or self._value != self._key:
             values = batch.values.encoded(self._value)
         timestamps, headers = batch.timestamps, batch.headers
         if isinstance(self._key, TimeWindowedSerde):

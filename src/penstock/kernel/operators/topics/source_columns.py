@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from penstock.kernel.columns.batch import Batch, NotProvenError, Origins
-from penstock.kernel.columns.batch_column import Places, input_column
+from penstock.kernel.columns.batch_column import BatchColumn, Places, Times, input_column
+from penstock.kernel.columns.change_columns import require_known_values, split_changes
 from penstock.kernel.columns.column_executor import ColumnExecutor, require_known
 from penstock.kernel.columns.effects import Effects
 from penstock.kernel.raw_columns import RawColumns
@@ -16,7 +17,11 @@ from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.serdes import required_serde
 from penstock.model.columns.dictionary_bytes import DictionaryBytes
 from penstock.model.user_code import UserCodeError
-from penstock.processor.handlers import LogAndFailExceptionHandler
+from penstock.processor.handlers import (
+    LogAndContinueExceptionHandler,
+    LogAndFailExceptionHandler,
+)
+from penstock.serde.change import ChangeSerde
 from penstock.topology.nodes import Source
 
 if TYPE_CHECKING:
@@ -47,6 +52,8 @@ class SourceColumns(ColumnExecutor[Source]):
         self.tells_origins = False
         #: Whether an executor below calls functions of the user.
         self.calls_functions = False
+        #: Whether some of these functions may do anything: their order shows, and they may be slow.
+        self.has_island = False
         #: Whether all its topics are repartition topics. The order of records of different
         #: upstream tasks is not determined there, so the order of their results is not either.
         self.is_internal = bool(node.topics) and all(
@@ -56,10 +63,8 @@ class SourceColumns(ColumnExecutor[Source]):
         self._key = required_serde(node.key_serde, task.defaults, "key", what, node.site)
         self._value = required_serde(node.value_serde, task.defaults, "value", what, node.site)
         require_known(self._key, "key")
-        require_known(self._value, "value")
-        self._always_fails = isinstance(
-            task.failures.on_deserialization, LogAndFailExceptionHandler
-        )
+        require_known_values(self._value)
+        self._handler = task.failures.on_deserialization
 
     def run(
         self,
@@ -79,12 +84,16 @@ class SourceColumns(ColumnExecutor[Source]):
         first = None
         if stop is not None:
             first = _FIRST_CALLS if self.calls_functions else _FIRST_PIECE
+            if self.has_island:
+                first = 1
         for after in _ends(raw, first):
             piece, taken = raw.cut(taken, after), after
+            if self.task.meter is not None:
+                self.task.meter.enter(self.node.name, 0)
             try:
                 batch = self._decoded(piece)
             except UserCodeError:
-                if not may_skip or self._always_fails:
+                if not may_skip or isinstance(self._handler, LogAndFailExceptionHandler):
                     raise
                 batch = self._decoded(self._readable(piece, effects))
             self.process(batch, effects)
@@ -93,6 +102,23 @@ class SourceColumns(ColumnExecutor[Source]):
         self.finish(effects)
         return taken
 
+    @property
+    def asks_users_handler(self) -> bool:
+        """Whether a handler of the user, which may note things, decides about unreadable records.
+
+        A handler of this package only fails the task, or goes on.
+        """
+        return not isinstance(
+            self._handler, LogAndContinueExceptionHandler | LogAndFailExceptionHandler
+        )
+
+    def check(self, raw: RawColumns) -> None:
+        """Raise ``UserCodeError`` if a record cannot be decoded."""
+        taken = 0
+        for after in _ends(raw, None):
+            self._decoded(raw.cut(taken, after))
+            taken = after
+
     def feed(self, raw: RawColumns, effects: Effects, order: Places) -> None:
         """Run records through all executors, but do not end the batch: other inputs follow.
 
@@ -100,6 +126,8 @@ class SourceColumns(ColumnExecutor[Source]):
         """
         taken = 0
         for after in _ends(raw, None):
+            if self.task.meter is not None:
+                self.task.meter.enter(self.node.name, 0)
             batch = self._decoded(raw.cut(taken, after))
             batch.order = order[taken:after]
             self.process(batch, effects)
@@ -111,12 +139,24 @@ class SourceColumns(ColumnExecutor[Source]):
         if len(timestamps) and timestamps.min() < 0:
             raise NotProvenError("a record has a negative timestamp")
         keys = input_column(raw.keys, self._key)
+        if isinstance(self._value, ChangeSerde):
+            return self._changes(raw, keys, timestamps, self._value)
         values = keys
         if raw.values is not raw.keys or self._value != self._key:
             values = input_column(raw.values, self._value)
         keys.check()
         values.check()
         return Batch(keys, values, timestamps, raw.headers, self._origins(raw))
+
+    def _changes(
+        self, raw: RawColumns, keys: BatchColumn, timestamps: Times, serde: ChangeSerde
+    ) -> Batch:
+        """Return changes of a table, which have new and old values."""
+        assert serde.inner is not None
+        new, old = (input_column(each, serde.inner) for each in split_changes(raw.values))
+        for column in (keys, new, old):
+            column.check()
+        return Batch(keys, new, timestamps, raw.headers, self._origins(raw), old=old)
 
     def _origins(self, raw: RawColumns) -> Origins | None:
         if not self.tells_origins:
@@ -158,14 +198,6 @@ class SourceColumns(ColumnExecutor[Source]):
     def process(self, batch: Batch, effects: Effects) -> None:
         self.forward(batch, effects)
 
-    def below(self) -> Iterator[ColumnExecutor[Any]]:
-        """Return every executor that records of this source reach."""
-        waiting: list[ColumnExecutor[Any]] = [self]
-        while waiting:
-            executor = waiting.pop()
-            yield executor
-            waiting.extend(executor.children)
-
 
 def _ends(raw: RawColumns, first: int | None) -> Iterator[int]:
     """Return where the pieces of a batch end.
@@ -177,7 +209,7 @@ def _ends(raw: RawColumns, first: int | None) -> Iterator[int]:
     end = 0
     if first is not None:
         size = min(size, _HURRIED_PIECE)
-        if first == _FIRST_CALLS:
+        if first <= _FIRST_CALLS:
             while first < size and end + first < len(raw):
                 end += first
                 first *= 2

@@ -18,7 +18,7 @@ SPARK_TOPIC = "spark:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToSpark(Sink):
-    """Collects the records of each batch and calls ``fn(dataframe, batch_id)`` with them.
+    """Collects records, and calls ``fn(dataframe, batch_id)`` with those that are committed.
 
     After a crash, the function is called again with the same batch id and the same rows. So a sink
     that remembers its last batch id is exactly once. ``key_type`` and ``value_type`` are Spark

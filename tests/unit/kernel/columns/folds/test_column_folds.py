@@ -19,10 +19,10 @@ import penstock as ps
 from penstock.expr.aggregates import NamedAggregates, SingleAggregate, count_start, count_step
 from penstock.kernel.columns.batch import Batch, NotProvenError
 from penstock.kernel.columns.batch_column import BatchColumn
-from penstock.kernel.columns.folds import AggregatorFold, ReduceFold, check_known
+from penstock.kernel.columns.folds.column_folds import AggregatorFold, ReduceFold, check_known
+from penstock.kernel.columns.folds.known_folds import fold_of
+from penstock.kernel.columns.folds.row_fold import RowFold
 from penstock.kernel.columns.grouping import grouped
-from penstock.kernel.columns.known_folds import fold_of
-from penstock.kernel.columns.row_fold import RowFold
 from penstock.model.column_function import ColumnAggregator
 from penstock.model.columns.row_columns import RowColumns
 from penstock.model.field_fold import FieldFold

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.expr.aggregates import NamedAggregates, SingleAggregate, count_start, count_step
-from penstock.kernel.columns.folds import (
+from penstock.kernel.columns.folds.column_folds import (
     AggregatorFold,
     ColumnFold,
     CountFold,
     ExpressionFold,
     NamedFold,
 )
-from penstock.kernel.columns.function_fold import FunctionFold
-from penstock.kernel.columns.functions import proven
-from penstock.kernel.columns.row_fold import RowFold
+from penstock.kernel.columns.folds.function_fold import FunctionFold
+from penstock.kernel.columns.folds.row_fold import RowFold
+from penstock.kernel.columns.functions import called, pure
 from penstock.model.column_function import ColumnAggregator
 
 
@@ -35,5 +35,5 @@ def fold_of(initializer: Any, fn: Any) -> ColumnFold:
             return ExpressionFold(owner)
         if isinstance(owner, NamedAggregates) and owner.named:
             return NamedFold(owner)
-    start = proven(initializer, "its initializer")
-    return FunctionFold(start, proven(fn, "its aggregator"))
+    start = pure(initializer, "its initializer")
+    return FunctionFold(called(start), pure(fn, "its aggregator"))

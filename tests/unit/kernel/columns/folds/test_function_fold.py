@@ -10,7 +10,7 @@ import pytest
 
 from penstock.kernel.columns.batch import Batch, NotProvenError
 from penstock.kernel.columns.batch_column import BatchColumn
-from penstock.kernel.columns.function_fold import (
+from penstock.kernel.columns.folds.function_fold import (
     FunctionFold,
     StoreRead,
     keeps_finite,

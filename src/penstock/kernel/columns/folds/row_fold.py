@@ -8,7 +8,7 @@ from itertools import count, islice, repeat
 from typing import Any
 
 from penstock.kernel.columns.batch import Batch
-from penstock.kernel.columns.folds import AggregatorFold, Items, Through
+from penstock.kernel.columns.folds.column_folds import AggregatorFold, Items, Through
 from penstock.kernel.columns.grouping import Groups
 from penstock.model.columns.row_columns import RowColumns
 from penstock.model.field_fold import FieldFold

@@ -9,8 +9,8 @@ from itertools import repeat
 from typing import Any, ClassVar
 
 from penstock.kernel.columns.batch import Batch
-from penstock.kernel.columns.folds import Items, Through, check_known
-from penstock.kernel.columns.functions import ProvenFunction, plain
+from penstock.kernel.columns.folds.column_folds import Items, Through, check_known
+from penstock.kernel.columns.functions import ProvenFunction, called, checked_by
 from penstock.kernel.columns.grouping import Groups
 from penstock.model.user_code import user_code
 
@@ -43,11 +43,12 @@ class FunctionFold:
 
     is_order_free: ClassVar[bool] = False
 
-    def __init__(self, initializer: Callable[[], Any], aggregator: ProvenFunction) -> None:
+    def __init__(self, initializer: Callable[[], Any], aggregator: Callable[..., Any]) -> None:
         self._initializer = initializer
-        self._aggregator = aggregator
+        self._step = called(aggregator)
+        self._checked = checked_by(aggregator)
         #: Which of key and value the aggregator looks at.
-        self._reads = [place for place in (0, 1) if place not in aggregator.unread]
+        self._reads = [p for p in (0, 1) if p not in getattr(aggregator, "unread", ())]
 
     def start(self) -> Any:
         with user_code("an initializer"):
@@ -55,7 +56,7 @@ class FunctionFold:
 
     def items(self, batch: Batch) -> Items:
         columns = (batch.keys, batch.values)
-        return [plain(columns[place].values()) for place in self._reads]
+        return [self._checked(columns[place].values()) for place in self._reads]
 
     def finals(
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
@@ -66,7 +67,7 @@ class FunctionFold:
     def running(
         self, items: Items, groups: Groups, states: list[Any], through: Through | None = None
     ) -> list[Any]:
-        plain(states)
+        self._checked(states)
         before = [*states]
         result = self._called(items, groups, states, None)
         if through is None or (isinstance(through, StoreRead) and through.keeps_all(result)):
@@ -77,7 +78,7 @@ class FunctionFold:
     def _called(
         self, items: Items, groups: Groups, states: list[Any], through: Through | None
     ) -> list[Any]:
-        step, result = self._aggregator.called, list[Any]()
+        step, result = self._step, list[Any]()
         given: list[Iterable[Any]] = [repeat(None), repeat(None)]
         for place, column in zip(self._reads, items, strict=True):
             given[place] = column
@@ -90,9 +91,9 @@ class FunctionFold:
         return result
 
 
-def reducing(reducer: ProvenFunction) -> FunctionFold:
+def reducing(reducer: Callable[..., Any]) -> FunctionFold:
     """Return the fold of a reducer: the first value of a key is its state."""
-    reduce = reducer.called
+    reduce = called(reducer)
 
     def step(_: Any, value: Any, state: Any) -> Any:
         return value if state is None else reduce(state, value)

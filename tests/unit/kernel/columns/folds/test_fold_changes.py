@@ -9,8 +9,8 @@ import penstock as ps
 from penstock.expr.aggregates import SingleAggregate
 from penstock.kernel.columns.batch import NotProvenError
 from penstock.kernel.columns.batch_column import BatchColumn
-from penstock.kernel.columns.fold_changes import last_changes, result_times, running_changes
-from penstock.kernel.columns.folds import CountFold, ExpressionFold
+from penstock.kernel.columns.folds.column_folds import CountFold, ExpressionFold
+from penstock.kernel.columns.folds.fold_changes import last_changes, result_times, running_changes
 from penstock.kernel.columns.gathered import Gathered
 from penstock.kernel.columns.grouping import grouped
 from penstock.kernel.columns.store_rows import NEVER

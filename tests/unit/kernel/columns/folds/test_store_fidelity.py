@@ -10,10 +10,15 @@ import penstock as ps
 from penstock.expr.aggregates import NamedAggregates, SingleAggregate, count_start, count_step
 from penstock.kernel.columns.batch import NotProvenError
 from penstock.kernel.columns.column_executor import NotVectorisableError
-from penstock.kernel.columns.folds import AggregatorFold, CountFold, ExpressionFold, ReduceFold
-from penstock.kernel.columns.function_fold import FunctionFold
-from penstock.kernel.columns.known_folds import fold_of
-from penstock.kernel.columns.store_fidelity import state_check
+from penstock.kernel.columns.folds.column_folds import (
+    AggregatorFold,
+    CountFold,
+    ExpressionFold,
+    ReduceFold,
+)
+from penstock.kernel.columns.folds.function_fold import FunctionFold
+from penstock.kernel.columns.folds.known_folds import fold_of
+from penstock.kernel.columns.folds.store_fidelity import state_check
 from penstock.model.column_function import ColumnAggregator
 from penstock.serde.base import Serde
 from penstock.serde.column_serde import ColumnSerde, HasColumnSerde

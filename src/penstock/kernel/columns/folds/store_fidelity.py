@@ -12,15 +12,21 @@ from typing import Any
 
 from penstock.kernel.columns.batch import NotProvenError
 from penstock.kernel.columns.column_executor import NotVectorisableError
-from penstock.kernel.columns.folds import AggregatorFold, ColumnFold, CountFold, Items, Through
-from penstock.kernel.columns.function_fold import (
+from penstock.kernel.columns.folds.column_folds import (
+    AggregatorFold,
+    ColumnFold,
+    CountFold,
+    Items,
+    Through,
+)
+from penstock.kernel.columns.folds.function_fold import (
     FunctionFold,
     KeepsAll,
     StoreRead,
     keeps_finite,
     keeps_scalars,
 )
-from penstock.kernel.columns.row_fold import RowFold
+from penstock.kernel.columns.folds.row_fold import RowFold
 from penstock.serde.base import Serde
 from penstock.serde.columns import decode_all, encode_all, known
 from penstock.serde.json import JsonSerde
@@ -66,7 +72,7 @@ def state_check(serde: Serde[Any], fold: ColumnFold) -> Check:
         through = None if known(serde).keeps_values else _through(serde)
         return lambda items, states: through
     if isinstance(fold, FunctionFold):
-        read = None if known(serde).keeps_values else StoreRead(_through(serde), _keeps_all(serde))
+        read = store_read(serde)
         return lambda items, states: read
     kept = _KEPT.get(type(serde))
     is_exact = int in (kept or ()) and not isinstance(serde, DoubleSerde)
@@ -87,6 +93,11 @@ def state_check(serde: Serde[Any], fold: ColumnFold) -> Check:
         return float if isinstance(serde, DoubleSerde) and found != {float} else None
 
     return check
+
+
+def store_read(serde: Serde[Any]) -> StoreRead | None:
+    """Return what states become in a store with this serde; ``None`` if it keeps all of them."""
+    return None if known(serde).keeps_values else StoreRead(_through(serde), _keeps_all(serde))
 
 
 def _keeps_all(serde: Serde[Any]) -> KeepsAll:

@@ -1,0 +1,1 @@
+"""Folds of columns: counts, sums, and functions of the user."""

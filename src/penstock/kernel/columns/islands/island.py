@@ -1,0 +1,267 @@
+"""Nodes whose functions may do anything, run record by record between columns.
+
+``island_plan`` finds them. What stands before and behind them runs over columns. An island calls
+its functions once per record, in the order of the records. If the batch is given up afterwards, it
+runs record by record, and the island *replays*: it forwards what its functions have returned
+already, and raises what they have raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import repeat
+from operator import is_
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from penstock.kernel.columns.batch import Batch
+from penstock.kernel.columns.batch_column import BatchColumn, Places, TakenColumn
+from penstock.kernel.columns.column_executor import SIDE_EFFECTS, ColumnExecutor
+from penstock.kernel.columns.effects import Effects
+from penstock.kernel.columns.islands.settled_values import FROZEN, settled
+from penstock.kernel.executor import Executor, Forward, executor_for
+from penstock.kernel.failures import FailedProcessingError, Guard
+from penstock.kernel.wiring import to_all
+from penstock.model.record import Headers, Record
+from penstock.model.user_code import UserCodeError
+from penstock.topology.nodes import (
+    Branch,
+    Filter,
+    FlatMap,
+    FlatMapValues,
+    Map,
+    MapValues,
+    Node,
+    PassThrough,
+    Peek,
+    SelectKey,
+)
+
+if TYPE_CHECKING:
+    from penstock.kernel.task import StreamTask
+
+#: Nodes of which an island may consist. They have no state, and their functions get nothing but
+#: key and value.
+ISLAND_NODES = (
+    Branch, Filter, FlatMap, FlatMapValues, Map, MapValues, PassThrough, Peek, SelectKey,
+)  # fmt: skip
+
+
+class _Memo:
+    """What the island has done in this batch. A row is one call of an entry.
+
+    Its lists are never replaced, because the functions of the island hold them.
+    """
+
+    def __init__(self) -> None:
+        #: The keys and values that have left the island, and the number of the way of each.
+        self.keys: list[Any] = []
+        self.values: list[Any] = []
+        self.ways: list[int] = []
+        #: For each row, the number of records that had left the island after it.
+        self.ends: list[int] = []
+        #: The value that each row was called with, if other nodes see it, too.
+        self.given: list[Any] = []
+        self.failed: FailedProcessingError | None = None
+
+    def clear(self) -> None:
+        for each in (self.keys, self.values, self.ways, self.ends, self.given):
+            each.clear()
+        self.failed = None
+
+
+class IslandColumns(ColumnExecutor[Node]):
+    """Runs some nodes record by record. Its children are the columns behind them.
+
+    Args:
+        entries: the nodes that get the records of the batch, in the order of the children.
+        reasons: all nodes of the island, each with the reason why it runs record by record.
+        behind: the column executors of the nodes behind, in any order.
+        shares_values: whether nodes outside of the island see the values that enter it. Its
+            functions may change a value in its place.
+    """
+
+    def __init__(
+        self,
+        entries: Sequence[str],
+        reasons: Mapping[str, str],
+        behind: Sequence[ColumnExecutor[Any]],
+        task: StreamTask,
+        *,
+        shares_values: bool,
+    ) -> None:
+        super().__init__(task.node(entries[0]), task)
+        self.children = [*behind]
+        self.reasons = reasons
+        self._task = task
+        self._entries = tuple(entries)
+        self._shares_values = shares_values
+        self._memo = _Memo()
+        self._enter = self._wired()
+
+    def _wired(self) -> list[Forward]:
+        """Make record executors of the nodes inside; return the functions that enter them."""
+        task, ways = self._task, {child.node.name: n for n, child in enumerate(self.children)}
+        executors: dict[str, Executor[Any]] = {
+            name: executor_for(task.node(name))(task.node(name), task) for name in self.reasons
+        }
+        guards = {name: Guard(each.node, self._fail) for name, each in executors.items()}
+        edges: dict[str, Forward] = {name: guard.enter for name, guard in guards.items()}
+        edges |= {name: self._way_out(number) for name, number in ways.items()}
+        for name, executor in executors.items():
+            executor.forward = to_all([edges[c] for c in task.children(name) if c in edges])
+            executor.child = edges.get  # type: ignore[method-assign, assignment]
+        for name, executor in executors.items():
+            executor.init()
+            guards[name].bind(executor.process)
+        return [edges[name] for name in self._entries]
+
+    def _way_out(self, number: int) -> Forward:
+        memo = self._memo
+        keep_key, keep_value, keep_way = memo.keys.append, memo.values.append, memo.ways.append
+        is_only = len(self.children) == 1
+
+        def leave(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+            keep_key(key if type(key) in FROZEN else settled(key))
+            keep_value(value if type(value) in FROZEN else settled(value))
+            if not is_only:
+                keep_way(number)
+
+        return leave
+
+    def _fail(self, node: Node, record: Record[Any, Any], error: Exception) -> None:
+        raise FailedProcessingError(node, error, self._task.context, record=record) from error
+
+    def process(self, batch: Batch, effects: Effects) -> None:
+        memo, first = self._memo, len(self._memo.keys)
+        keys, values = batch.keys.values(), batch.values.values()
+        if self._shares_values:
+            memo.given += [value for value in values for _ in self._entries]
+        counts = np.diff([first, *self._called(batch, keys, values)])
+        rows = np.repeat(np.arange(len(counts)) // len(self._entries), counts)
+        new_keys, new_values = memo.keys[first:], memo.values[first:]
+        if len(self.children) == 1:
+            left = batch.repeated(
+                _column(batch.keys, keys, new_keys, rows),
+                _column(batch.values, values, new_values, rows),
+                rows,
+            )
+            self.forward(left, effects)
+            return
+        ways = np.array(memo.ways[first:], np.int64)
+        for number, child in enumerate(self.children):
+            places = np.flatnonzero(ways == number)
+            if len(places):
+                at, wanted = rows[places], places.tolist()
+                left = batch.repeated(
+                    _column(batch.keys, keys, [new_keys[n] for n in wanted], at),
+                    _column(batch.values, values, [new_values[n] for n in wanted], at),
+                    at,
+                )
+                child.process(left, effects)
+
+    def _called(self, batch: Batch, keys: Sequence[Any], values: Sequence[Any]) -> list[int]:
+        """Let each record enter; return how many records had left after each row."""
+        memo, enter = self._memo, self._enter
+        headers: Iterable[Headers] = repeat(()) if batch.headers is None else batch.headers
+        times, before = batch.timestamps.tolist(), len(memo.ends)
+        left, ends = memo.keys, memo.ends
+        try:
+            for key, value, time, given in zip(keys, values, times, headers):  # noqa: B905
+                for each in enter:
+                    each(key, value, time, given)
+                    ends.append(len(left))
+        except FailedProcessingError as failed:
+            ends.append(len(left))
+            memo.failed = failed
+            what = f"node {failed.node.name!r} raised {type(failed.error).__name__}"
+            raise UserCodeError(what) from failed.error
+        return ends[before:]
+
+    def finish(self, effects: Effects) -> None:
+        effects.add(self.forget)
+        super().finish(effects)
+
+    def resources(self) -> set[str]:
+        return {SIDE_EFFECTS}
+
+    # A batch that was given up
+
+    @property
+    def has_called(self) -> bool:
+        """Whether functions were called for records that are not processed yet."""
+        return bool(self._memo.ends)
+
+    def reset(self) -> None:
+        """Replay what has happened while the batch runs record by record."""
+        if self.has_called:
+            replay = _Replay(self._task, self._memo, self._ways(), self.forget)
+            for entry in self._entries:
+                self._task.divert(entry, replay.process)
+
+    def _ways(self) -> list[Forward]:
+        ways = [self._task.child(child.node.name) for child in self.children]
+        return [way for way in ways if way is not None]
+
+    def forget(self) -> None:
+        """Call the functions from now on: every record that they were called for is processed."""
+        if self.has_called:
+            self._memo.clear()
+            for entry in self._entries:
+                self._task.divert(entry, None)
+
+
+class _Replay:
+    """Forwards what has left an island, row by row."""
+
+    def __init__(
+        self,
+        task: StreamTask,
+        memo: _Memo,
+        ways: Sequence[Forward],
+        done: Callable[[], None],
+    ) -> None:
+        self._task = task
+        self._memo = memo
+        self._ways = ways
+        self._done = done
+        self._row = 0
+
+    def process(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        memo, row = self._memo, self._row
+        first = memo.ends[row - 1] if row else 0
+        self._row = row + 1
+        if row < len(memo.given):
+            _change(value, memo.given[row])
+        for place in range(first, memo.ends[row]):
+            way = self._ways[memo.ways[place] if memo.ways else 0]
+            way(memo.keys[place], memo.values[place], timestamp, headers)
+        if self._row == len(memo.ends):
+            failed = memo.failed
+            self._done()
+            if failed is not None:
+                assert failed.record is not None
+                self._task.failures.function(failed.node, failed.record, failed.error)
+
+
+def _change(value: Any, changed: Any) -> None:
+    """Change a value in its place, as a function has changed the same value before."""
+    if type(value) is dict and type(changed) is dict:
+        value.clear()
+        value.update(changed)
+    elif type(value) is list and type(changed) is list:
+        value[:] = changed
+
+
+def _column(
+    column: BatchColumn, before: Sequence[Any], after: list[Any], places: Places
+) -> BatchColumn:
+    """Return a column of new items; if they are those that entered, their column, with its bytes.
+
+    ``places`` are those of the records that the new items come from.
+    """
+    if not all(map(is_, after, map(before.__getitem__, places.tolist()))):
+        return BatchColumn(after)
+    is_whole = len(places) == len(before) and bool((places == np.arange(len(before))).all())
+    return column if is_whole else TakenColumn(column, places)
