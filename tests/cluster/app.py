@@ -33,8 +33,9 @@ def _kill_a_task(streams: KafkaStreams) -> None:
     threads = [] if runner is None else list(runner.placement.threads._living.values())
     if runner is not None and threads:
         victim = random.choice(threads)
+        assert victim.hello.task is not None
         java: Any = runner.placement.threads.context._jsc
-        java.sc().killTaskAttempt(victim.hello.attempt, True, "a test wants it")
+        java.sc().killTaskAttempt(victim.hello.task.attempt, True, "a test wants it")
 
 
 if __name__ == "__main__":

@@ -10,11 +10,13 @@ from types import SimpleNamespace
 from typing import Any
 
 from penstock.runtime.spark.exchange.channel import connect, receive, send, shut
-from penstock.runtime.spark.exchange.questions import End, Hello
+from penstock.runtime.spark.exchange.questions import End, Hello, SparkTask, Worked
 from penstock.runtime.spark.exchange.stage_request import Endpoint
+from penstock.runtime.spark.exchange.work import Work
 from penstock.runtime.spark.worker.thread_task import ThreadTask
 
 SECRET = b"s" * 32
+_WORKED = Worked(work=Work(records_read=7), cpu_ns=5, run_ms=3)
 
 
 @dataclass
@@ -46,10 +48,13 @@ class FakeSpark:
     #: Whether new threads take no notice of their end.
     makes_stuck: bool = False
     threads: list[FakeThread] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
     titles: list[str] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
     killed: list[tuple[int, bool]] = field(default_factory=list)
     attempts: int = 0
+    #: What every thread has done.
+    worked: Worked = _WORKED
 
     def __post_init__(self) -> None:
         self.changed = threading.Condition()
@@ -62,7 +67,8 @@ class FakeSpark:
                 (attempt, interrupt)
             ),
         )  # fmt: skip
-        self._jsc = SimpleNamespace(sc=lambda: scala)
+        self._jsc = SimpleNamespace(sc=lambda: scala, setCallSite=self.names.append)
+        self.uiWebUrl = None
         self.is_stopped = False
         self.defaultParallelism = self.cores
 
@@ -84,14 +90,14 @@ class FakeSpark:
 
     def parallelize(self, numbers: range, slices: int) -> Any:
         assert len(numbers) == slices
-        collect: Callable[[ThreadTask], Any] = lambda task: SimpleNamespace(  # noqa: E731
-            collect=lambda: self._job(task, slices)
+        count: Callable[[ThreadTask], Any] = lambda task: SimpleNamespace(  # noqa: E731
+            _jrdd=SimpleNamespace(count=lambda: self._job(task, slices))
         )
-        return SimpleNamespace(mapPartitions=collect)
+        return SimpleNamespace(mapPartitions=count)
 
     # What it does
 
-    def _job(self, task: ThreadTask, count: int) -> list[int]:
+    def _job(self, task: ThreadTask, count: int) -> int:
         with self.changed:
             self.attempts += 1
             self.changed.notify_all()
@@ -108,7 +114,7 @@ class FakeSpark:
             each.join()
         if group in self.cancelled:
             raise RuntimeError("the job was cancelled")
-        return []
+        return 0
 
     def _task(self, task: ThreadTask, group: str) -> None:
         while group not in self.cancelled:
@@ -135,8 +141,10 @@ class FakeSpark:
         with connect(task.driver, task.secret, 10.0) as line:
             made = FakeThread(endpoint, line, is_stuck=self.makes_stuck)
             self.threads.append(made)
-            send(line, Hello(endpoint=endpoint, attempt=number, job=task.job, tags=self.tags))
+            spark_task = SparkTask(number, stage=1)
+            send(line, Hello(endpoint=endpoint, task=spark_task, job=task.job, tags=self.tags))
             try:
+                send(line, self.worked)
                 made.is_ended = isinstance(receive(line), End)
             except (EOFError, OSError):
                 return False

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import cloudpickle
 
 from penstock.runtime.spark.driver.threads.door import Door, LiveThread
+from penstock.runtime.spark.exchange.questions import Worked
 from penstock.runtime.spark.exchange.stage_request import Endpoint
 from penstock.runtime.spark.worker.thread_task import ThreadTask
 
@@ -47,6 +48,8 @@ class Threads:
     gone: list[LiveThread] = field(default_factory=list)
     #: What the process beside a thread has said about it.
     states: list[str] = field(default_factory=list)
+    #: What threads have said that they have done.
+    done: list[Worked] = field(default_factory=list)
     changed: threading.Condition = field(default_factory=threading.Condition)
 
     def __post_init__(self) -> None:
@@ -65,6 +68,11 @@ class Threads:
     def beat(self, server: str, state: str) -> None:
         with self.changed:
             self.states.append(state)
+            self.changed.notify_all()
+
+    def worked(self, server: str, worked: Worked) -> None:
+        with self.changed:
+            self.done.append(worked)
             self.changed.notify_all()
 
     def first(self, within_s: float = 60.0) -> LiveThread:

@@ -13,12 +13,14 @@ import pytest
 import penstock as ps
 from penstock.config import StreamsConfig
 from penstock.errors import PenstockError, StreamsError
+from penstock.kernel.clocks import Clocks
+from penstock.model.task_id import TaskId
 from penstock.runtime.spark.driver.application_run import ApplicationRun
 from penstock.runtime.spark.driver.changes.renumbering import topology_fingerprint
 from penstock.runtime.spark.driver.instances.beacon import Life
 from penstock.runtime.spark.driver.topics import resolve_patterns
-from penstock.runtime.spark.exchange.batch_log import BatchLog, BatchPlan, LogState
-from penstock.runtime.spark.exchange.plan import make_plan
+from penstock.runtime.spark.exchange.batch_log import BatchLog, LogState, Marker
+from penstock.runtime.spark.exchange.plan import Plan, make_plan
 
 
 class SharedLog:
@@ -78,7 +80,7 @@ def test_a_start_without_a_broker_can_be_tried_again(tmp_path: Path) -> None:
                 run.prepare()
             assert told.value.code == "broker-unreachable"
     finally:
-        run.stop(is_clean=False, patience_s=0)
+        run.stop(patience_s=0)
 
 
 def test_ending_the_application_ends_instances_that_stand_by(tmp_path: Path) -> None:
@@ -101,28 +103,102 @@ def test_ending_the_application_ends_instances_that_stand_by(tmp_path: Path) -> 
     later._check_shut_down(log.state)
 
 
-def test_a_topic_of_a_pattern_may_come_while_a_batch_is_under_way(tmp_path: Path) -> None:
-    """The program is the same: the batch that the last run has left is finished, and read on."""
+def test_a_topic_of_a_pattern_may_come_while_the_application_is_down(tmp_path: Path) -> None:
+    """The program is the same: its tasks go on where their markers are."""
     builder = ps.StreamsBuilder()
     builder.stream(re.compile("notes-.")).to("out")
     settings = {"application.id": "app", "bootstrap.servers": "127.0.0.1:1"}
     graph, config = builder.build().graph, StreamsConfig(settings | {"state.dir": str(tmp_path)})
     noted: list[str] = []
+    moved: list[Any] = []
+
+    def note(fingerprint: str, markers: Any, plan: bytes) -> None:
+        noted.append(fingerprint)
+        moved.append(markers)
 
     def settle(state: LogState, **sizes: int) -> None:
         existing = {f"notes-{name}": cast("Any", None) for name in sizes}
         resolved = resolve_patterns(graph, existing)
         plan = make_plan(resolved, {f"notes-{name}": size for name, size in sizes.items()})
         run = ApplicationRun(graph, config, 1, b"secret")
-        log = SimpleNamespace(set_topology=lambda fingerprint, *_: noted.append(fingerprint))
-        run._log = cast("BatchLog", log)
+        run._log = cast("BatchLog", SimpleNamespace(set_topology=note))
         run._settle(state, plan)
 
     settle(LogState(), a=1)
-    left = LogState(fingerprint=noted[0], plan=BatchPlan(5, {}, {("notes-a", 0): 3}, 0, {}))
+    markers = {(TaskId(0, 0), 0): Marker(5, Clocks(), {("notes-a", 0): 3})}
+    left = LogState(fingerprint=noted[0], markers=markers)
     settle(left, a=1, b=4)
-    assert left.has_unfinished
     resolved = resolve_patterns(graph, {"notes-a": cast("Any", None)})
     left.fingerprint = topology_fingerprint(resolved)
     settle(left, a=1)
     assert set(noted) == {noted[0]}
+    assert set(moved) == {None}
+
+
+# Where a driver goes on
+
+ZERO, WORDS = ("in", 0), ("words-repartition", 0)
+
+
+def taking_over(folder: Path, **group: int) -> tuple[ApplicationRun, Plan]:
+    """Return a driver that begins to lead; the group has these offsets, by name of the topic."""
+    builder = ps.StreamsBuilder()
+    lines = builder.stream("in").group_by(lambda key, value: value, ps.Grouped(name="words"))
+    lines.count("counts")
+    graph = builder.build().graph
+    settings = {"application.id": "app", "bootstrap.servers": "127.0.0.1:1"}
+    config = StreamsConfig(settings | {"state.dir": str(folder)})
+    run = ApplicationRun(graph, config, 1, b"secret")
+    plan = run._plan = make_plan(graph, {"in": 1})
+    committed = {(name.replace("_", "-"), 0): at for name, at in group.items()}
+    admin = SimpleNamespace(group_offsets=lambda application_id: committed)
+    run.admin = cast("Any", admin)
+    return run, plan
+
+
+def state_of(*, began: int, at: int, skips: dict[int, int] | None = None) -> LogState:
+    """Return a log in which tasks have committed batch 5 of both topics."""
+    part_skips = {} if skips is None else {WORDS: skips}
+    return LogState(
+        markers={
+            (TaskId(0, 0), 0): Marker(5, Clocks(), {ZERO: at}, {}, {ZERO: began}),
+            (TaskId(1, 0), 1): Marker(5, Clocks(), {WORDS: at}, part_skips, {WORDS: began}),
+        }
+    )
+
+
+def test_a_batch_counts_whose_offsets_the_driver_could_not_commit_any_more(tmp_path: Path) -> None:
+    """Without transactions, the slot writes its marker a moment before the driver commits."""
+    run, plan = taking_over(tmp_path, **{"in": 3, "app_words_repartition": 3})
+    assert run._known_offsets(state_of(began=3, at=9), plan) == {ZERO: 9, WORDS: 9}
+
+
+@pytest.mark.parametrize("group", [9, 4, 2, 90])
+def test_offsets_of_the_group_count_if_they_are_not_where_the_batch_began(
+    tmp_path: Path, group: int
+) -> None:
+    """They were committed after it, or somebody has set them: a tool, to read records again."""
+    run, plan = taking_over(tmp_path, **{"in": group, "app_words_repartition": group})
+    assert run._known_offsets(state_of(began=3, at=9), plan) == {ZERO: group, WORDS: group}
+
+
+def test_markers_count_where_the_group_has_forgotten_its_offsets(tmp_path: Path) -> None:
+    """Kafka deletes them after a while without members."""
+    run, plan = taking_over(tmp_path)
+    assert run._known_offsets(state_of(began=3, at=9), plan) == {ZERO: 9, WORDS: 9}
+
+
+def test_an_application_that_never_ran_has_no_offsets(tmp_path: Path) -> None:
+    run, plan = taking_over(tmp_path, other=4)
+    assert run._known_offsets(LogState(), plan) == {}
+
+
+@pytest.mark.parametrize(("group", "skips"), [(3, {WORDS: {9: 2}}), (4, {})])
+def test_the_rest_of_a_bundle_is_skipped_only_where_the_marker_counts(
+    tmp_path: Path, group: int, skips: Any
+) -> None:
+    """Skips belong to the position of the same marker."""
+    run, plan = taking_over(tmp_path, **{"in": 3, "app_words_repartition": group})
+    state = state_of(began=3, at=9, skips={9: 2})
+    found = run._internal(plan, state, run._known_offsets(state, plan))
+    assert found.skips == skips

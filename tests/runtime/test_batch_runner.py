@@ -1,4 +1,4 @@
-"""The driver's batches, without Spark: calls of two threads that meet, and what runs again.
+"""The driver that leads, without Spark: its lanes, errors, cuts, and slots that come and go.
 
 Exercises ``slot_release``.
 """
@@ -6,448 +6,565 @@ Exercises ``slot_release``.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-import penstock as ps
 from penstock.errors import StreamsError
-from penstock.model.topic_partition import TopicPartition
-from penstock.runtime.local.memory_kafka import MemoryKafka
-from penstock.runtime.local.staged import StagedApplication
+from penstock.model.task_id import TaskId
 from penstock.runtime.spark.driver import batch_runner, slot_release
-from penstock.runtime.spark.driver.batch_runner import BatchRunner
-from penstock.runtime.spark.driver.changes.made_anew import MadeAnew
 from penstock.runtime.spark.driver.threads import slot_watch
-from penstock.runtime.spark.driver.threads.placement import Placement
-from penstock.runtime.spark.exchange.batch_log import BatchPlan, Cut, LogState
+from penstock.runtime.spark.exchange.batch_log import Cut
 from penstock.runtime.spark.exchange.questions import CloseSlot, SlotId
 from penstock.runtime.spark.exchange.stage_request import (
     Endpoint,
-    Outcome,
     Release,
     Report,
     Restore,
     StageRequest,
 )
+from tests.runtime.lead_world import LONG_S, Driver
+from tests.runtime.slot_programs import words
 from tests.unit.runtime.restore_calls import Heard
 
-PLAN = BatchPlan(0, {("in", 0): 0}, {("in", 0): 1}, 0, {})
-
-
-class Planner:
-    """Plans one batch, when it may, and takes in what is learnt from it."""
-
-    is_behind = True
-    has_wall_clock = False
-    has_leftover = False
-    wants_batch = False
-
-    def __init__(self) -> None:
-        self.is_asked = threading.Event()
-        self.may_go_on = threading.Event()
-        self.reached: dict[TopicPartition, int] = {}
-        self.made_anew = MadeAnew()
-        self._plans = [PLAN]
-
-    def first(self) -> None:
-        return None
-
-    def next(self) -> BatchPlan | None:
-        self.is_asked.set()
-        assert self.may_go_on.wait(60)
-        return self._plans.pop() if self._plans else None
-
-    def advance(self, reached: Mapping[TopicPartition, int]) -> None:
-        self.reached = dict(reached)
-
-    def learn(self, *given: float) -> None: ...
-
-    def held_back(self) -> dict[TopicPartition, int]:
-        return {}
-
-
-class Log:
-    """The batch log of a driver that leads alone."""
-
-    def __init__(self) -> None:
-        self.state = LogState(generation=1, run_id="staged")
-        self.renewed = 0
-        self.finished: list[int] = []
-
-    def begin(self, plan: BatchPlan) -> None:
-        self.state.plan = plan
-
-    def renew(self) -> None:
-        self.renewed += 1
-
-    def finish(self, batch: int) -> None:
-        self.finished.append(batch)
-        raise StreamsError("batch-log", "no answer in 5 s")
-
-    def note_cut(self, cut: Cut) -> None:
-        self.state.cut = cut
-
-    def read(self) -> LogState:
-        return LogState(generation=1, run_id="staged", plan=self.state.plan)
-
-
-#: What a slot answers to a request.
-Answer = Callable[[StageRequest], Outcome]
-
-
-class Threads:
-    """The stream threads of a session on one machine, as the placement sees them."""
-
-    secret = b"secret"
-
-    def __init__(self) -> None:
-        self.context = self.sparkContext = self
-        self._jsc: Any = None
-        self.give_up: Callable[[str], object] = self._none
-        self.gone: set[str] = set()
-        self.vacated: list[int] = []
-
-    def getConf(self) -> dict[str, str]:  # noqa: N802 - Spark's name
-        return {"spark.master": "local[1]"}
-
-    @staticmethod
-    def _none(server: str) -> None: ...
-
-    def is_living(self, endpoint: Endpoint) -> bool:
-        return endpoint.server not in self.gone
-
-    def is_awake(self, server: str) -> bool:
-        return False
-
-    def vacate(self, seats: Any) -> None:
-        self.vacated += [seat.number for seat in seats]
-
-
-class Stages:
-    """Stands for the stages of an application: a function says what its one slot answers."""
-
-    pickled = b"application"
-
-    def __init__(self, answer: Answer) -> None:
-        self._answer = answer
-        self.is_cancelled = False
-
-    def run(self, request: StageRequest) -> list[Outcome]:
-        return [self._answer(request)]
-
-    def cancel(self) -> None:
-        self.is_cancelled = True
-
-    def close(self) -> None: ...
+Make = Callable[..., Driver]
+RELEASE = slot_release.release_slots
 
 
 @pytest.fixture
-def staged() -> Iterator[StagedApplication]:
-    builder = ps.StreamsBuilder()
-    builder.stream("in").to("out")
-    kafka = MemoryKafka()
-    for topic in ("in", "out"):
-        kafka.create(topic)
-    config = {"application.id": "app", "retry.backoff.ms": 1, "commit.interval.ms": 10}
-    application = StagedApplication(builder.build().graph, config, kafka)
-    yield application
-    application.close()
+def make(monkeypatch: pytest.MonkeyPatch) -> Make:
+    return lambda *given, **settings: Driver(monkeypatch, *given, **settings)
 
 
-class Driver:
-    """A batch runner in a thread of its own, over fakes of all that it needs."""
+class Hanging:
+    """Lets one slot wait with its answer."""
 
-    def __init__(
-        self, staged: StagedApplication, answer: Answer, *, slots: Mapping[int, str] | None = None
-    ) -> None:
-        self.planner, self.log, self.threads = Planner(), Log(), Threads()
-        self.stages = Stages(answer)
-        self.fenced = 0
-        self.error: BaseException | None = None
-        member = SimpleNamespace(check=lambda: None, metadata=lambda: b"", commit=lambda at: None)
-        given = cast("Any", (self.threads, staged.application, self.log, None, member))
-        # The threads are shared: those of one application close their slots when they end.
-        placement = Placement(cast("Any", self.threads), "app", shares=True)
-        for number, server in (slots or {}).items():
-            placement.endpoints[number] = Endpoint(server, "host", 1, "1")
-        rest = cast("Any", (1, self.planner, staged._internal, placement, self._fence))
-        self.runner = BatchRunner(*given, *rest, lambda: None)
-        self.runner._stages = cast("Any", self.stages)
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+    def __init__(self, driver: Driver, slot: int) -> None:
+        self.is_asked, self.may_answer = threading.Event(), threading.Event()
+        self._driver, self._slot = driver, slot
+        driver.answer = self
 
-    def _fence(self) -> None:
-        self.fenced += 1
-
-    def _run(self) -> None:
-        try:
-            self.runner.run()
-        except StreamsError as error:
-            self.error = error
-
-    def join(self) -> None:
-        self._thread.join(60)
-        assert not self._thread.is_alive()
+    def __call__(self, slot: int, request: StageRequest) -> list[Report]:
+        if slot == self._slot:
+            self.is_asked.set()
+            assert self.may_answer.wait(LONG_S)
+        return self._driver.processed(slot, request)
 
 
-def done(request: StageRequest) -> Outcome:
-    (work,) = request.ranges.items()
-    report = Report(task=cast("Any", (0, 0)), stage=0, slot=0, positions={work[0]: work[1][1]})
-    return Outcome(slot=0, reports=(report,))
+def failing(driver: Driver, slot: int, error: Exception, times: int = 1 << 30) -> None:
+    """Let a slot raise an error for each request that has input."""
+    left = [times]
+
+    def answer(number: int, request: StageRequest) -> list[Report]:
+        has_input = any(start < end for start, end in request.ranges.values())
+        if number == slot and has_input and left[0] > 0:
+            left[0] -= 1
+            raise error
+        return driver.processed(number, request)
+
+    driver.answer = answer
 
 
-def test_a_batch_that_is_planned_while_the_application_closes_does_not_begin(
-    staged: StagedApplication,
-) -> None:
-    """Closing does not wait for it, and nothing of it is asked for."""
-    driver = Driver(staged, done)
-    assert driver.planner.is_asked.wait(60)
-    assert driver.runner.stop(10)
-    driver.planner.may_go_on.set()
-    driver.join()
-    assert driver.runner.progress.batches == 0
-    assert driver.log.state.plan is None
+# Batches
 
 
-def test_a_batch_that_is_under_way_is_waited_for(staged: StagedApplication) -> None:
-    """Its commit would otherwise be left to the next driver."""
-    is_running, may_end = threading.Event(), threading.Event()
-
-    def slow(request: StageRequest) -> Outcome:
-        is_running.set()
-        assert may_end.wait(60)
-        return done(request)
-
-    driver = Driver(staged, slow)
-    driver.planner.may_go_on.set()
-    assert is_running.wait(60)
-    threading.Timer(0.2, may_end.set).start()
-    assert driver.runner.stop(10)
-    driver.join()
-    assert driver.planner.reached == {("in", 0): 1}
-    assert not driver.stages.is_cancelled
-
-
-def test_a_batch_that_takes_too_long_is_cancelled(staged: StagedApplication) -> None:
-    """Nothing is waited for any more; the next driver finishes the batch."""
-    is_running, may_end = threading.Event(), threading.Event()
-
-    def stuck(request: StageRequest) -> Outcome:
-        is_running.set()
-        assert may_end.wait(60)
-        return Outcome(slot=0, error=StreamsError("worker-lost", "not waited for"))
-
-    driver = Driver(staged, stuck)
-    driver.planner.may_go_on.set()
-    assert is_running.wait(60)
-    assert not driver.runner.stop(0.1)
-    may_end.set()
-    driver.join()
-    assert driver.stages.is_cancelled
-
-
-def test_a_failure_that_passes_runs_the_same_batch_again(staged: StagedApplication) -> None:
-    """Open transactions of the slots are ended first, and the log is read again."""
-    asked: list[tuple[int, bool]] = []
-
-    def failing_twice(request: StageRequest) -> Outcome:
-        asked.append((request.batch, request.is_rerun))
-        if len(asked) < 3:
-            return Outcome(slot=0, error=StreamsError("worker-lost", "it is gone"))
-        driver.runner.stop(0)
-        return done(request)
-
-    driver = Driver(staged, failing_twice)
-    driver.planner.may_go_on.set()
-    driver.join()
-    assert asked == [(0, False), (0, True), (0, True)]
-    assert (driver.fenced, driver.log.renewed) == (2, 2)
-    progress = driver.runner.progress
-    assert (progress.batches, progress.reruns, progress.waiting_for) == (1, 2, None)
-
-
-class Clock:
-    """The time that the driver sees; it goes on only when a test says so."""
-
-    def __init__(self) -> None:
-        self.now_s = 0.0
-
-    def monotonic(self) -> float:
-        return self.now_s
-
-    def time_ns(self) -> int:
-        return 0
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
-    monkeypatch.setattr(batch_runner, "time", made)
-    return made
-
-
-#: More than ``task.timeout.ms``.
-LONG_S = 301.0
-
-
-@pytest.mark.parametrize("first", ["worker-lost", "broker-away"])
-def test_only_failures_that_last_are_given_up(
-    staged: StagedApplication, clock: Clock, first: str
-) -> None:
-    """A batch that took long before it failed, or that waited for Kafka, is not at its limit."""
-    codes = [first, "client-renewed"]
-
-    def failing(request: StageRequest) -> Outcome:
-        if first == "broker-away" or len(codes) == 2:
-            clock.now_s += LONG_S
-        if codes:
-            return Outcome(slot=0, error=StreamsError(codes.pop(0), "it is away"))
-        driver.runner.stop(0)
-        return done(request)
-
-    driver = Driver(staged, failing)
-    driver.planner.may_go_on.set()
-    driver.join()
+@pytest.mark.parametrize("slots", [1, 2, 3])
+def test_records_of_all_partitions_are_processed_once(make: Make, slots: int) -> None:
+    driver = make(partitions=3, slots=slots)
+    with driver.running():
+        for _ in range(5):
+            driver.send(0, 1, 2, 2)
+            driver.wait_for(lambda: driver.is_done(0, 1, 2))
+        assert driver.counts() == {"k0": 5, "k1": 5, "k2": 10}
+        assert driver.runner.progress.records == 20
     assert driver.error is None
-    assert driver.runner.progress.reruns == 2
+    assert driver.runner.has_run
 
 
-def test_a_failure_that_lasts_is_for_the_handler(staged: StagedApplication, clock: Clock) -> None:
-    """Otherwise an application that cannot go on would look healthy for ever."""
-    lost = StreamsError("worker-lost", "it is gone")
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_nothing_is_lost_or_doubled_after_a_lost_answer(
+    make: Make, when: str, *, is_killed: bool
+) -> None:
+    """Whether the stage was committed or not, and whether the slot is still there or a new one."""
+    driver = make(words, partitions=2, slots=2)
+    driver.kafka.fault = lambda number: when if number % 5 == 3 else None
 
-    def failing(request: StageRequest) -> Outcome:
-        clock.now_s += LONG_S / 3
-        return Outcome(slot=0, error=lost)
+    def answer(slot: int, request: StageRequest) -> list[Report]:
+        try:
+            return driver.processed(slot, request)
+        except StreamsError:
+            if is_killed:
+                driver.end_slot(slot)
+            raise
 
-    driver = Driver(staged, failing)
-    driver.planner.may_go_on.set()
-    driver.join()
-    assert driver.error is lost
-    assert driver.runner.progress.reruns == 3
+    driver.answer = answer
+    with driver.running():
+        for _ in range(6):
+            driver.send(0, 1)
+            driver.wait_for(lambda: driver.is_done(0, 1))
+        driver.wait_for(lambda: not driver.runner.has_leftover())
+        assert driver.counts() == {"a": 12, "b": 12}
+        assert driver.runner.progress.reruns > 0
+    assert driver.error is None
 
 
-def test_a_failure_of_the_users_program_ends_the_batches(staged: StagedApplication) -> None:
-    """Running it again would only fail again; the handler decides."""
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_an_answer_that_is_lost_on_its_way_is_asked_for_again(
+    make: Make, *, is_killed: bool
+) -> None:
+    """The slot has committed; it answers from its memory, or a new one from the batch log."""
+    driver = make(partitions=1, slots=1)
+    lost = [3]
+
+    def answer(slot: int, request: StageRequest) -> list[Report]:
+        reports = driver.processed(slot, request)
+        if any(report.records for report in reports) and lost[0] > 0:
+            lost[0] -= 1
+            if is_killed:
+                driver.end_slot(slot)
+            raise StreamsError("worker-lost", "its line has ended")
+        return reports
+
+    driver.answer = answer
+    with driver.running():
+        for _ in range(3):
+            driver.send(0, 0)
+            driver.wait_for(lambda: driver.is_done(0))
+        assert driver.counts() == {"k0": 6}
+
+
+# What fails
+
+
+def test_a_failure_of_the_users_program_ends_the_batches(make: Make) -> None:
+    """If the handler says so; the error keeps its own cause."""
+    driver = make()
+    driver.decides = False
     wrong = StreamsError("processing", "node 'map' failed")
-    driver = Driver(staged, lambda request: Outcome(slot=0, error=wrong))
-    driver.planner.may_go_on.set()
-    driver.join()
+    failing(driver, 0, wrong)
+    driver.send(0)
+    with driver.running():
+        driver.wait_for(lambda: driver.error)
     assert driver.error is wrong
     assert wrong.__cause__ is None
-    assert driver.fenced == 0
+    assert driver.failed == [wrong]
 
 
-def test_faults_of_the_column_path_are_counted_for_the_metrics(staged: StagedApplication) -> None:
-    """What slots report about them adds up over tasks and batches."""
-
-    def faulty(request: StageRequest) -> Outcome:
-        driver.runner.stop(0)
-        (report,) = done(request).reports
-        reports = [replace(report, slot=slot, column_errors={"IndexError": 1}) for slot in (0, 1)]
-        return Outcome(slot=0, reports=tuple(reports))
-
-    driver = Driver(staged, faulty)
-    driver.planner.may_go_on.set()
-    driver.join()
-    assert dict(driver.runner.progress.column_errors) == {"IndexError": 2}
+def test_a_failure_that_the_handler_replaces_holds_up_no_other_slot(make: Make) -> None:
+    """``REPLACE_THREAD``: that slot begins again, and is tried again after a pause."""
+    driver = make()
+    wrong = StreamsError("processing", "node 'map' failed")
+    failing(driver, 0, wrong, times=1)
+    driver.send(0, 1)
+    with driver.running():
+        driver.wait_for(lambda: driver.is_done(0, 1))
+        assert driver.counts() == {"k0": 1, "k1": 1}
+    assert (driver.failed, driver.error) == ([wrong], None)
 
 
-def test_threads_are_asked_during_a_long_commit_interval(
-    staged: StagedApplication, monkeypatch: pytest.MonkeyPatch
+def test_a_driver_that_another_one_has_replaced_asks_nobody(make: Make) -> None:
+    """The application begins again, and finds out who leads."""
+    driver = make()
+    fenced = StreamsError("fenced", "another driver leads")
+    failing(driver, 1, fenced)
+    driver.send(1)
+    with driver.running():
+        driver.wait_for(lambda: driver.error)
+    assert (driver.error, driver.failed) == (fenced, [])
+
+
+def test_a_driver_that_is_no_member_any_more_ends(make: Make) -> None:
+    driver = make()
+    lost = StreamsError("not-leading", "the group has another leader")
+
+    def check() -> None:
+        raise lost
+
+    with driver.running():
+        driver.wait_for(lambda: driver.runner.has_run)
+        driver.check = check
+        driver.wait_for(lambda: driver.error)
+    assert driver.error is lost
+
+
+def test_an_error_of_a_to_spark_function_ends_the_batches(make: Make) -> None:
+    """Its rows come again after a restart; no lane is to blame."""
+    driver = make()
+    wrong = StreamsError("to-spark", "the function of 'rows' raised")
+    with driver.running():
+        driver.runner._reported(None, wrong)
+        driver.wait_for(lambda: driver.error)
+    assert (driver.error, driver.failed) == (wrong, [])
+
+
+def test_kafka_that_does_not_answer_the_driver_itself_ends_nothing(
+    make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Otherwise a paused thread, or a stopped session, would be noticed only with input."""
-    monkeypatch.setattr(batch_runner, "_LOOK_S", 0.01)
-    driver = Driver(staged, done)
-    looks: list[None] = []
+    """What it looks after can be done later."""
+    driver = make()
+    monkeypatch.setattr(driver.runner, "_topics_s", 0.0)
+    asked = threading.Semaphore(0)
 
-    def look() -> None:
-        looks.append(None)
-        if len(looks) == 3:
-            driver.runner.stop(0)
+    def away() -> None:
+        asked.release()
+        raise StreamsError("broker-away", "no answer")
 
-    monkeypatch.setattr(driver.runner, "_look_around", look)
-    driver.planner.is_behind = False
-    driver.runner._interval_s = 600.0
-    driver.planner.may_go_on.set()
-    driver.join()
-    assert (driver.runner.progress.batches, len(looks)) == (1, 3)
+    driver.topics_checked = away
+    with driver.running():
+        for _ in range(3):
+            assert asked.acquire(timeout=LONG_S)
+        driver.send(0, 1)
+        driver.wait_for(lambda: driver.is_done(0, 1))
+    assert driver.error is None
 
 
-def test_a_batch_that_kafka_does_not_take_in_time_runs_again_with_less(
-    staged: StagedApplication,
+def test_new_partitions_end_the_batches(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The application begins again with them."""
+    driver = make()
+    monkeypatch.setattr(driver.runner, "_topics_s", 0.0)
+    changed = StreamsError("partitions-changed", "a source topic has other partitions")
+
+    def more() -> None:
+        raise changed
+
+    driver.topics_checked = more
+    with driver.running():
+        driver.wait_for(lambda: driver.error)
+    assert driver.error is changed
+
+
+def test_a_session_that_was_stopped_ends_the_application(
+    make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a quota, a rerun of the same size would never be committed, however often it runs."""
-    asked: list[int] = []
-
-    def answer(request: StageRequest) -> Outcome:
-        asked.append(request.limits.bytes)
-        if len(asked) == 1:
-            return Outcome(slot=0, error=StreamsError("worker-lost", "its process is gone"))
-        if len(asked) < 13:
-            return Outcome(slot=0, error=StreamsError("broker-away", "not taken within 30 s"))
-        driver.runner.stop(0)
-        return done(request)
-
-    driver = Driver(staged, answer)
-    driver.planner.may_go_on.set()
-    driver.join()
-    assert asked[0] == asked[1]
-    assert asked[2] == asked[1] // 4
-    assert asked[-1] == 64 * 1024
-    assert driver.runner._limits.bytes == 4 * 64 * 1024
+    """Its stream threads are gone for good; that is noticed without input, too."""
+    monkeypatch.setattr(batch_runner, "_LOOK_S", 0.0)
+    driver = make(**{"commit.interval.ms": 600_000})
+    with driver.running():
+        driver.wait_for(lambda: driver.runner.has_run)
+        driver.threads.is_stopped = True
+        driver.wait_for(lambda: driver.error)
+    assert isinstance(driver.error, StreamsError)
+    assert driver.error.code == "spark-lost"
 
 
-def test_slots_are_asked_while_a_function_of_to_spark_runs(
-    staged: StagedApplication, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It runs on the thread of the batches; a slot that nobody asks for two minutes ends."""
+def test_what_lanes_wait_for_is_shown(make: Make) -> None:
+    """Until they do not wait any more."""
+    driver = make()
+    failing(driver, 0, StreamsError("broker-away", "no answer from 127.0.0.1:1"))
+    driver.send(0)
+    with driver.running():
+        driver.wait_for(lambda: driver.runner.progress.waiting_for == "no answer from 127.0.0.1:1")
+        assert driver.runner.is_in_trouble
+        driver.answer = driver.processed
+        driver.wait_for(lambda: driver.runner.progress.waiting_for is None)
+        assert not driver.runner.is_in_trouble
+
+
+# Restoring
+
+
+def test_the_application_runs_when_every_lane_has_restored_its_state(make: Make) -> None:
+    """It is told once, and the listener hears of every store."""
+    driver = make()
+    restore = Restore("counts", "app-counts-changelog", 0, start=3, end=9, position=9, records=5)
+    is_restored = threading.Event()
+
+    def answer(slot: int, request: StageRequest) -> list[Report]:
+        reports = driver.processed(slot, request)
+        if slot == 1 and not is_restored.is_set():
+            return [Report(task=TaskId(0, 1), stage=0, slot=1, is_waiting=True)]
+        return [replace(report, restores=(restore,)[:slot]) for report in reports]
+
+    driver.answer = answer
+    under_way = replace(restore, position=5)
+    driver.runner.restoring = lambda: [] if is_restored.is_set() else [under_way]  # type: ignore[method-assign]
+    driver.runner.restores.listener = heard = Heard()
+    with driver.running():
+        driver.wait_for(lambda: driver.runner.has_run)
+        assert (driver.runner.is_waiting, driver.restored) == (True, 0)
+        is_restored.set()
+        driver.send(1)
+        driver.wait_for(lambda: driver.restored and len(heard.calls) >= 3)
+    assert driver.restored == 1
+    assert [call[0] for call in heard.calls[:3]] == ["start", "batch", "end"]
+
+
+def test_a_thread_that_is_lost_lets_its_slot_begin_at_once(make: Make) -> None:
+    """It restores its state elsewhere, also if there is no input for it; the other one rests."""
+    driver = make()
+    with driver.running():
+        driver.wait_for(lambda: driver.runner.has_run)
+        driver.wait_for(lambda: set(driver.placement.endpoints) == {0, 1})
+        before = len(driver.asked)
+        driver.threads.gone = {"thread-1"}
+        driver.wait_for(lambda: len(driver.asked) > before)
+    again = driver.asked[before:]
+    assert {(slot, request.is_first) for slot, request in again} == {(1, True)}
+    assert 1 in driver.threads.vacated
+
+
+# Cuts
+
+
+def test_a_query_holds_all_stores_at_one_cut(make: Make) -> None:
+    """Nothing begins while it reads; afterwards the lanes go on."""
+    driver = make(words, partitions=2, slots=2)
+    driver.send(0, 1)
+    with driver.running():
+        driver.wait_for(lambda: driver.is_done(0, 1))
+        with driver.runner.hold(LONG_S) as number:
+            assert number == driver.log.cuts[-1].batch
+            asked = len(driver.asked)
+            driver.send(0, 1)
+            time.sleep(0.02)
+            assert len(driver.asked) == asked
+        driver.wait_for(lambda: driver.is_done(0, 1))
+
+
+def test_a_query_does_not_wait_for_a_lane_that_hangs(make: Make) -> None:
+    driver = make()
+    with driver.running():
+        driver.wait_for(lambda: driver.runner.has_run)
+        hanging = Hanging(driver, 1)
+        driver.send(1)
+        assert hanging.is_asked.wait(LONG_S)
+        with driver.runner.hold(0.01) as number:
+            assert number is None
+        hanging.may_answer.set()
+
+
+def test_a_query_before_the_first_batch_has_nothing_to_hold(make: Make) -> None:
+    driver = make()
+    with driver.runner.hold(LONG_S) as number:
+        assert number is None
+
+
+def test_the_last_cut_of_a_run_has_everything_that_it_has_processed(make: Make) -> None:
+    """Copies of stores are up to date before another instance takes over."""
+    driver = make(words, partitions=2, slots=2)
+    driver.send(0, 1, 1)
+    with driver.running():
+        driver.wait_for(lambda: driver.is_done(0, 1))
+    cut = driver.log.cuts[-1]
+    assert cut.positions == {("in", 0): 1, ("in", 1): 2}
+    assert not driver.runner.has_leftover()
+
+
+class Sinks:
+    """A ``to_spark`` function that takes long."""
+
+    has_any = True
+
+    def __init__(self) -> None:
+        self.calls: list[int] = []
+        self.may_go_on = threading.Event()
+
+    def call(self, number: int, written: Any) -> None:
+        self.calls.append(number)
+        assert self.may_go_on.wait(LONG_S)
+
+
+def test_batches_go_on_while_a_to_spark_function_runs(make: Make) -> None:
+    """It gets rows of cuts, and the application is not idle before it has had all of them."""
+    driver, sinks = make(), Sinks()
+    driver.runner._sinks._sinks = sinks  # type: ignore[assignment]
+    with driver.running():
+        for _ in range(3):
+            driver.send(0, 1)
+            driver.wait_for(lambda: driver.is_done(0, 1))
+        driver.wait_for(lambda: sinks.calls)
+        assert len(sinks.calls) == 1
+        assert driver.runner.has_leftover()
+        sinks.may_go_on.set()
+        driver.wait_for(lambda: not driver.runner.has_leftover())
+    assert sinks.calls[-1] == driver.log.cuts[-1].batch
+
+
+def test_slots_are_asked_while_no_batch_runs(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slot that nobody asks for two minutes ends."""
     asked = threading.Semaphore(0)
     monkeypatch.setattr(slot_watch, "_LOOK_S", 0.01)
     monkeypatch.setattr(slot_watch, "ask", lambda *given, **_: asked.release() or [])
-
-    def function(batch: int, reports: Any) -> None:
-        for _ in range(3):
-            assert asked.acquire(timeout=60)
-        driver.runner.stop(0)
-
-    driver = Driver(staged, done)
-    monkeypatch.setattr(driver.runner._sinks, "call", function)
-    driver.runner.placement.endpoints[0] = Endpoint("server", "127.0.0.1", 1, "driver")
-    driver.planner.may_go_on.set()
-    driver.join()
-    assert driver.runner.progress.batches == 1
+    driver = make(**{"commit.interval.ms": 600_000})
+    with driver.running():
+        for _ in range(6):
+            assert asked.acquire(timeout=LONG_S)
+        driver.runner.close(keeps_slots=True)
 
 
-def test_threads_that_are_added_during_a_batch_wait_for_the_next(
-    staged: StagedApplication, monkeypatch: pytest.MonkeyPatch
+# Slots that come, go and move
+
+
+@pytest.mark.parametrize("slots", [1, 3])
+def test_slots_may_be_added_and_removed_at_any_time(make: Make, slots: int) -> None:
+    """Nothing is lost or doubled; the log names the new ones before they begin."""
+    driver = make(words, partitions=3, slots=2)
+    with driver.running():
+        for round_ in range(6):
+            driver.send(0, 1, 2)
+            if round_ == 2:
+                driver.runner.slots = slots
+        driver.wait_for(lambda: driver.is_done(0, 1, 2))
+        driver.wait_for(lambda: driver.runner.used_slots == slots)
+        driver.send(0, 1, 2)
+        driver.wait_for(lambda: driver.is_done(0, 1, 2) and not driver.runner.has_leftover())
+        assert driver.counts() == {"a": 21, "b": 21}
+    assert driver.log.slots == [slots]
+    assert {request.slots for _, request in driver.asked[-2:]} == {slots}
+
+
+def test_slots_that_are_added_wait_for_batches_that_are_under_way(make: Make) -> None:
+    """Their tasks come from slots that would still write."""
+    driver = make(partitions=3, slots=2)
+    with driver.running():
+        driver.wait_for(lambda: driver.runner.has_run)
+        hanging = Hanging(driver, 1)
+        driver.send(1)
+        assert hanging.is_asked.wait(LONG_S)
+        driver.runner.slots = 3
+        time.sleep(0.02)
+        assert (driver.runner.used_slots, driver.log.slots) == (2, [])
+        hanging.may_answer.set()
+        driver.wait_for(lambda: driver.runner.used_slots == 3 and driver.runner.has_run)
+        assert driver.counts() == {"k1": 1}
+
+
+def test_slots_do_not_change_before_it_is_known_what_is_committed(
+    make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A slot that the batch log does not name yet would not be fenced by the next driver."""
-    asked: list[int] = []
+    """New lanes would process a stage again that was committed without an answer."""
+    monkeypatch.setattr(batch_runner, "_PARK_AGAIN_S", 0.01)
+    driver = make(partitions=2, slots=1)
+    is_back = threading.Event()
 
-    def more_threads(name: str, about: Any) -> None:
-        if name == "planned":
-            driver.runner.slots = 3
+    def answer(slot: int, request: StageRequest) -> list[Report]:
+        reports = driver.processed(slot, request)
+        if not is_back.is_set() and any(start < end for start, end in request.ranges.values()):
+            raise StreamsError("worker-lost", "its line has ended")
+        return reports
 
-    def answer(request: StageRequest) -> Outcome:
-        asked.append(request.slots)
-        driver.runner.stop(0)
-        return done(request)
+    driver.answer = answer
+    with driver.running():
+        driver.wait_for(lambda: driver.runner.has_run)
+        driver.send(0, 1)
+        driver.wait_for(lambda: driver.runner.is_in_trouble)
+        driver.runner.slots = 2
+        time.sleep(0.03)
+        assert driver.runner.used_slots == 1
+        is_back.set()
+        driver.wait_for(lambda: driver.runner.used_slots == 2 and driver.runner.has_run)
+        driver.wait_for(lambda: driver.is_done(0, 1))
+        assert driver.counts() == {"k0": 1, "k1": 1}
 
-    monkeypatch.setattr(batch_runner, "fault_point", more_threads)
-    driver = Driver(staged, answer)
-    driver.planner.may_go_on.set()
-    driver.join()
-    assert asked == [1]
-    assert driver.runner.used_slots == 1
+
+def test_lanes_go_on_while_slots_cannot_change(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lane that hangs keeps the slots as they are, but not the others from their work."""
+    monkeypatch.setattr(batch_runner, "_PARK_S", 0.01)
+    driver = make(partitions=2, slots=2)
+    with driver.running():
+        driver.wait_for(lambda: driver.runner.has_run)
+        hanging = Hanging(driver, 1)
+        driver.send(1)
+        assert hanging.is_asked.wait(LONG_S)
+        driver.runner.slots = 1
+        for _ in range(5):
+            driver.send(0)
+            driver.wait_for(lambda: driver.is_done(0))
+        assert driver.runner.used_slots == 2
+        hanging.may_answer.set()
+
+
+def test_a_slot_that_moves_is_released_and_begins_elsewhere(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it does, the others go on; it creates its tasks without input."""
+    driver = make()
+    target = Endpoint("elsewhere", "host", 1, "2")
+    moves = [(1, target)]
+    monkeypatch.setattr(
+        driver.runner._movement, "next_move",
+        lambda slots: moves.pop() if moves and driver.runner.has_run else None,
+    )  # fmt: skip
+    driver.send(0, 1)
+    with driver.running():
+        driver.wait_for(lambda: driver.placement._targets.get(1) == target)
+        driver.send(0, 1)
+        driver.wait_for(lambda: driver.is_done(0, 1))
+        assert driver.counts() == {"k0": 2, "k1": 2}
+    assert 1 in driver.threads.vacated
+    assert 0 not in driver.threads.vacated
+
+
+# The end
+
+
+def test_a_batch_that_is_under_way_is_waited_for(make: Make) -> None:
+    """Its commit would otherwise be left to the next driver."""
+    driver = make(slots=1)
+    with driver.running():
+        driver.wait_for(lambda: driver.runner.has_run)
+        hanging = Hanging(driver, 0)
+        driver.send(0)
+        assert hanging.is_asked.wait(LONG_S)
+        threading.Timer(0.02, hanging.may_answer.set).start()
+        assert driver.runner.stop(LONG_S)
+        assert driver.is_done(0)
+    assert not driver.stages.is_cancelled.is_set()
+    assert driver.log.cuts[-1].positions["in", 0] == 1
+
+
+def test_a_batch_that_takes_too_long_is_cancelled(make: Make) -> None:
+    """Nothing is waited for any more; the next driver finds out what is committed."""
+    driver = make(slots=1)
+    with driver.running():
+        driver.wait_for(lambda: driver.runner.has_run)
+        hanging = Hanging(driver, 0)
+        driver.send(0)
+        assert hanging.is_asked.wait(LONG_S)
+        assert not driver.runner.stop(0.01)
+        assert driver.stages.is_cancelled.is_set()
+        hanging.may_answer.set()
+    assert driver.error is None
+
+
+def test_no_batch_begins_after_the_end(make: Make) -> None:
+    """What is sent now is for the next driver; what is on its way is processed."""
+    driver = make(words, partitions=2, slots=2)
+    with driver.running():
+        driver.wait_for(lambda: driver.runner.has_run)
+        assert driver.runner.stop(LONG_S)
+        asked = len(driver.asked)
+        driver.send(0, 1)
+        driver.join()
+        time.sleep(0.01)
+        assert len(driver.asked) == asked
+
+
+def test_an_error_while_the_application_closes_is_for_nobody(make: Make) -> None:
+    driver = make(slots=1)
+    with driver.running():
+        driver.wait_for(lambda: driver.runner.has_run)
+        is_asked, may_fail = threading.Event(), threading.Event()
+
+        def cancelled(slot: int, request: StageRequest) -> list[Report]:
+            is_asked.set()
+            assert may_fail.wait(LONG_S)
+            raise StreamsError("processing", "it was cancelled")
+
+        driver.answer = cancelled
+        driver.send(0)
+        assert is_asked.wait(LONG_S)
+        assert not driver.runner.stop(0.01)
+        may_fail.set()
+    assert (driver.error, driver.failed) == (None, [])
 
 
 def test_a_slot_that_hangs_does_not_keep_the_driver_from_closing(
-    staged: StagedApplication, monkeypatch: pytest.MonkeyPatch
+    make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its server is alive, so the answer may come; all slots are asked at once."""
     asked: list[str] = []
@@ -456,80 +573,56 @@ def test_a_slot_that_hangs_does_not_keep_the_driver_from_closing(
     def hanging(endpoint: Endpoint, secret: bytes, question: CloseSlot) -> None:
         assert question.release == Release()
         asked.append(endpoint.server)
-        assert may_end.wait(60)
+        assert may_end.wait(LONG_S)
 
+    driver = make(partitions=3, slots=3)
+    monkeypatch.setattr(batch_runner, "release_slots", RELEASE)
     monkeypatch.setattr(slot_release, "ask", hanging)
-    monkeypatch.setattr(slot_release, "_PATIENCE_S", 0.1)
-    driver = Driver(staged, done, slots={0: "thread-0", 1: "thread-1", 2: "thread-2"})
-    runner = driver.runner
-    assert runner.stop(10)
-    runner.close(is_clean=False, keeps_slots=False)
+    monkeypatch.setattr(slot_release, "_PATIENCE_S", 0.05)
+    with driver.running():
+        driver.wait_for(lambda: len(driver.placement.endpoints) == 3)
+        assert driver.runner.stop(LONG_S)
+        driver.runner.close(keeps_slots=False)
     assert sorted(asked) == ["thread-0", "thread-1", "thread-2"]
-    assert runner.placement.endpoints == {}
-    assert driver.threads.vacated == [0, 1, 2]
+    assert driver.placement.endpoints == {}
+    assert sorted(driver.threads.vacated) == [0, 1, 2]
     may_end.set()
 
 
-def test_slots_are_released_although_the_batch_log_cannot_be_written(
-    staged: StagedApplication, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("keeps_slots", [False, True])
+def test_slots_are_released_at_the_end_unless_the_next_run_begins_at_once(
+    make: Make, monkeypatch: pytest.MonkeyPatch, *, keeps_slots: bool
 ) -> None:
     """Otherwise they keep their folders open, in threads that other applications share."""
     asked: list[Any] = []
+    driver = make(slots=1)
+    monkeypatch.setattr(batch_runner, "release_slots", RELEASE)
     monkeypatch.setattr(slot_release, "ask", lambda *given: asked.append(given))
-    driver = Driver(staged, done, slots={0: "thread"})
-    driver.log.state.plan, driver.log.state.complete = PLAN, PLAN.batch
-    assert driver.runner.stop(10)
-    driver.runner.close(is_clean=True, keeps_slots=False)
-    assert driver.log.finished == [PLAN.batch]
-    (given,) = asked
-    question = CloseSlot(SlotId(staged.application.key, 0), Release())
-    assert given == (Endpoint("thread", "host", 1, "1"), b"secret", question)
+    with driver.running():
+        driver.wait_for(lambda: driver.runner.has_run)
+        assert driver.runner.stop(LONG_S)
+        driver.runner.close(keeps_slots=keeps_slots)
+    question = CloseSlot(SlotId(driver.staged.application.key, 0), Release())
+    given = (Endpoint("thread-0", "host", 1, "1"), b"secret", question)
+    assert asked == ([] if keeps_slots else [given])
 
 
-def test_the_restore_listener_hears_of_every_store_that_was_read_back(
-    staged: StagedApplication,
-) -> None:
-    """In the order of Kafka Streams: where it starts and ends, how far it is, how much it was."""
-    restore = Restore("counts", "app-counts-changelog", 0, start=3, end=9, position=9, records=5)
-
-    def restored(request: StageRequest) -> Outcome:
-        driver.runner.stop(0)
-        (report,) = done(request).reports
-        return Outcome(slot=0, reports=(replace(report, restores=(restore,)),))
-
-    driver = Driver(staged, restored)
-    driver.runner.restores.listener = heard = Heard()
-    driver.planner.may_go_on.set()
-    driver.join()
-    part = ("app-counts-changelog", 0)
-    assert heard.calls == [
-        ("start", part, "counts", 3, 9),
-        ("batch", part, "counts", 9, 5),
-        ("end", part, "counts", 5),
-    ]
-    assert driver.runner.progress.restored == 5
+def test_totals_go_on_in_the_next_run(make: Make) -> None:
+    """The application began again; nothing was counted twice."""
+    first = make(slots=1)
+    first.send(0, 0)
+    with first.running():
+        first.wait_for(lambda: first.is_done(0))
+    second = make(slots=1)
+    second.runner.continue_from(first.runner.progress, first.runner.meter)
+    assert second.runner.progress.records == 2
+    assert second.runner.meter is first.runner.meter
 
 
-def test_a_thread_that_is_lost_lets_the_next_batch_begin_at_once(
-    staged: StagedApplication,
-) -> None:
-    """Its slot restores its state elsewhere, also if there is no input for it."""
-    driver = Driver(staged, done, slots={0: "here", 1: "gone"})
-    driver.threads.gone = {"gone"}
-    driver.runner._notice_lost()
-    assert driver.planner.wants_batch
-    assert driver.runner._is_first
-    assert set(driver.runner.placement.endpoints) == {0}
-    assert driver.threads.vacated == [1]
-    assert driver.runner.stop(10)
-
-
-def test_a_session_that_was_stopped_ends_the_application(staged: StagedApplication) -> None:
-    """Its stream threads are gone for good."""
-    driver = Driver(staged, done)
-    scala = SimpleNamespace(isStopped=lambda: True)
-    driver.threads._jsc = SimpleNamespace(sc=lambda: scala)
-    with pytest.raises(StreamsError) as raised:
-        driver.runner._look_around()
-    assert raised.value.code == "spark-lost"
-    assert driver.runner.stop(10)
+def test_cuts_of_a_run_continue_those_of_the_last_one(make: Make) -> None:
+    driver = make(slots=1)
+    driver.runner._cuts._next = 8
+    with driver.running():
+        driver.wait_for(lambda: driver.log.cuts)
+    assert isinstance(driver.log.cuts[0], Cut)
+    assert driver.log.cuts[0].batch == 8

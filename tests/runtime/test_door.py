@@ -10,12 +10,13 @@ from collections.abc import Iterator
 import pytest
 
 from penstock.runtime.spark.exchange.channel import ThreadLostError, connect, receive, send
-from penstock.runtime.spark.exchange.questions import End, Hello, Printed
+from penstock.runtime.spark.exchange.questions import End, Hello, Printed, SparkTask, Worked
 from penstock.runtime.spark.exchange.stage_request import Endpoint
+from penstock.runtime.spark.exchange.work import Work
 from penstock.runtime.spark.exchange.worker_lines import PrintedLine
 from tests.runtime.slot_processes import SECRET, Threads, happens
 
-HELLO = Hello(endpoint=Endpoint("thread", "127.0.0.1", 1, "7"), attempt=3, job="job")
+HELLO = Hello(endpoint=Endpoint("thread", "127.0.0.1", 1, "7"), task=SparkTask(3, 1), job="job")
 
 
 @pytest.fixture
@@ -112,3 +113,13 @@ def test_a_closed_door_lets_no_one_in_and_keeps_the_lines_there_are(threads: Thr
             connect(threads.door.endpoint, SECRET, 2.0)
         thread.end()
         assert receive(line) == End()
+
+
+def test_a_thread_says_what_it_has_done(threads: Threads) -> None:
+    """Between lines that its program has printed; Spark's pages show it."""
+    worked = Worked(work=Work(records_read=3, bytes_read=40), cpu_ns=1_000_000, run_ms=900)
+    with connect(threads.door.endpoint, SECRET, 10.0) as line:
+        send(line, HELLO)
+        send(line, Printed(()))
+        send(line, worked)
+        assert happens(lambda: threads.done == [worked], within_s=30)

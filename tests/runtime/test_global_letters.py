@@ -80,14 +80,18 @@ def test_restart_reads_the_table_again_and_writes_no_letter_twice(
     assert letters(kafka) == [b"bad 0", b"bad 1"]
 
 
+@pytest.mark.parametrize("is_killed", [False, True])
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_failed_commit_leaves_one_letter(kafka: MemoryKafka, staged: Staged, when: str) -> None:
+def test_failed_commit_leaves_one_letter(
+    kafka: MemoryKafka, staged: Staged, when: str, *, is_killed: bool
+) -> None:
     """Letters are part of the transaction: they come with the rerun, or were there before it."""
     application = staged()
     feed(kafka, 0)
     kafka.fault = lambda number: when if number == 0 else None
     with pytest.raises(InjectedFaultError):
         application.run_batch(0)
-    application.crash()
+    if is_killed:
+        application.crash()
     application.run_again()
     assert letters(kafka) == [b"bad 0"]

@@ -201,7 +201,7 @@ def test_refused_changelog_record_is_never_skipped(
     assert asked == []
 
 
-@pytest.mark.parametrize("what", ["plan", "task/0_0/0", "task/1_0/1", None])
+@pytest.mark.parametrize("what", ["task/0_0/0", "task/1_0/1", None])
 def test_the_application_s_own_records_are_never_shown_to_the_handler(
     kafka: MemoryKafka, staged: Staged, what: str | None
 ) -> None:

@@ -1,6 +1,6 @@
 """A slot commits every stage once, also after failures and repeated requests.
 
-Exercises ``task_output`` and ``markers``.
+Exercises ``task_output``, ``task_inputs`` and ``markers``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from penstock.kernel.columns.effects import Effects
 from penstock.runtime.local.memory_clients import InjectedFaultError, MemoryClients
 from penstock.runtime.local.memory_kafka import MemoryKafka
 from penstock.runtime.local.staged import MemoryDisk, StagedApplication
-from penstock.runtime.spark.exchange.batch_log import BatchPlan
 from penstock.runtime.spark.exchange.stage_request import (
     Release,
     Report,
@@ -83,9 +82,10 @@ def test_a_request_that_was_answered_is_answered_again(kafka: MemoryKafka, stage
     send(kafka, "a b", "a")
     application.run_batch(0)
     written = len(kafka.committed)
-    commits = kafka.commits
+    commits, work = kafka.commits, asked.slot.work
     assert asked.slot.run(asked.requests[-1]) == asked.reports[1]
     assert (len(kafka.committed), kafka.commits) == (written, commits)
+    assert asked.slot.work == work
 
 
 def test_a_request_that_comes_after_the_end_of_a_slot_opens_nothing(
@@ -190,11 +190,8 @@ def test_a_slot_that_another_server_ran_meanwhile_restores_its_state(
         kafka.append("in", b"k", b"", batch, partition=0)
         ranges = {("in", 0): (batch, batch + 1), ("in", 1): (0, 0)}
         former = {} if batch == 0 else {0: ("staged", "other")[batch - 1]}
-        plan = BatchPlan(batch, {}, {}, 0, {}).to_json()
         reports = slot.run(
-            StageRequest(
-                batch=batch, stage=0, slots=1, clock_ms=0, ranges=ranges, owners=former, plan=plan
-            )
+            StageRequest(batch=batch, stage=0, slots=1, clock_ms=0, ranges=ranges, owners=former)
         )
     restored = [restore.records for report in reports for restore in report.restores]
     # Its own folder has the first batch; the second one comes from the changelog.
@@ -248,7 +245,6 @@ def _one_record(batch: int, *, is_rerun: bool = False) -> StageRequest:
     return StageRequest(
         batch=batch, stage=0, slots=1, clock_ms=0, is_rerun=is_rerun,
         ranges={("in", 0): (batch, batch + 1), ("in", 1): (0, 0)},
-        plan=BatchPlan(batch, {}, {}, 0, {}).to_json(),
     )  # fmt: skip
 
 

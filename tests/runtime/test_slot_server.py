@@ -32,6 +32,7 @@ from penstock.runtime.spark.exchange.questions import (
     WarmUp,
 )
 from penstock.runtime.spark.exchange.stage_request import Release, StageRequest
+from penstock.runtime.spark.exchange.work import Work
 from penstock.runtime.spark.worker import slot_server as module
 from penstock.runtime.spark.worker.process.executor import Executor
 from penstock.runtime.spark.worker.queries import is_quick
@@ -58,6 +59,7 @@ class FakeSlot:
         self.asked = time.monotonic()
         self.lock, self.reading = threading.Lock(), threading.RLock()
         self.calls: list[Any] = []
+        self.work = Work(records_read=number + 3)
         self.made.append(self)
 
     def warm_up(self, request: StageRequest) -> None:
@@ -179,6 +181,15 @@ def test_a_slot_answers_what_it_is_asked(server: SlotServer) -> None:
     asked(server, WarmUp(FIRST, REQUEST), application())
     assert asked(server, AskRestores(FIRST)) == ["counts"]
     assert asked(server, AskMeasures(FIRST)) == [("measures", 0)]
+
+
+def test_the_work_of_a_thread_is_that_of_all_slots_it_ever_had(server: SlotServer) -> None:
+    """For Spark they are one task, which does not lose what it has done."""
+    for slot in (FIRST, SlotId("app-1-x", 1)):
+        asked(server, WarmUp(slot, REQUEST), application())
+    assert server.work() == Work(records_read=3 + 4)
+    asked(server, CloseSlot(FIRST, Release()))
+    assert server.work() == Work(records_read=3 + 4)
 
 
 @pytest.mark.parametrize("method", ["get", "all"])

@@ -135,7 +135,7 @@ def test_a_record_that_takes_long_is_named(placement: Placement) -> None:
     server, shown = Server(), Shown()
     server.answer = [Doing(TaskId(0, 1), ("words", 0, 7), "app.py:41 in score")]
     with watched(server, placement, shown) as watch:
-        with watch.over_stage(STAGE):
+        with watch.over_stage(0, STAGE):
             assert happens(lambda: shown.busy_with is not None)
             assert "task 0_1" in (shown.busy_with or "")
             assert "app.py:41 in score" in (shown.busy_with or "")
@@ -146,7 +146,7 @@ def test_a_record_that_takes_long_is_named(placement: Placement) -> None:
 def test_records_that_follow_each_other_are_not_named(placement: Placement) -> None:
     """A stage may take long with many records: it is not one of them that takes long."""
     server, shown = Server(), Shown()
-    with watched(server, placement, shown) as watch, watch.over_stage(STAGE):
+    with watched(server, placement, shown) as watch, watch.over_stage(0, STAGE):
         for offset in range(20):
             server.answer = [Doing(TaskId(0, 1), ("words", 0, offset))]
             asked = server.asked
@@ -161,7 +161,7 @@ def test_a_batch_over_columns_may_take_longer(
     monkeypatch.setattr(slot_watch, "_LONG_BATCH_S", 1.5)
     server, shown = Server(), Shown()
     server.answer = [Doing(TaskId(0, 1), None, "app.py:41 in score")]
-    with watched(server, placement, shown) as watch, watch.over_stage(STAGE):
+    with watched(server, placement, shown) as watch, watch.over_stage(0, STAGE):
         began = time.monotonic()
         assert happens(lambda: shown.busy_with is not None)
         assert time.monotonic() - began >= 1.5
@@ -172,7 +172,7 @@ def test_a_process_that_does_not_answer_is_named_with_its_records(placement: Pla
     """A function that keeps Python's lock lets no other thread answer."""
     server, shown = Server(), Shown()
     server.answer = None
-    with watched(server, placement, shown) as watch, watch.over_stage(STAGE):
+    with watched(server, placement, shown) as watch, watch.over_stage(0, STAGE):
         assert happens(lambda: shown.busy_with is not None)
         assert "does not answer" in (shown.busy_with or "")
         assert "'words' partition 0 offsets 5 to 8" in (shown.busy_with or "")

@@ -14,11 +14,13 @@ import pytest
 
 from penstock.errors import PenstockError, StreamsError
 from penstock.runtime.spark.driver.executors.spark_executors import ExecutorId
+from penstock.runtime.spark.driver.observing.spark_pages import ShownState
 from penstock.runtime.spark.driver.threads import shared_threads as sharing
 from penstock.runtime.spark.driver.threads import stream_threads as module
 from penstock.runtime.spark.driver.threads import thread_job
 from penstock.runtime.spark.driver.threads.shared_threads import shared_threads
 from penstock.runtime.spark.driver.threads.stream_threads import Seat, StreamThreads
+from penstock.runtime.spark.exchange.questions import SparkTask
 from penstock.runtime.spark.exchange.stage_request import Endpoint
 from tests.runtime.fake_spark import SECRET, FakeSpark
 from tests.runtime.slot_processes import happens
@@ -57,7 +59,7 @@ def test_as_many_threads_as_wanted_come_in(threads: StreamThreads, spark: FakeSp
     """In one Spark job, which is named after the application."""
     threads.start("app", 3)
     assert len(wait(threads)) == 3
-    assert spark.titles == ["app: stream threads"]
+    assert (spark.names, spark.titles) == (["app"], ["app: stream threads"])
     threads.start("app", 2)
     assert spark.attempts == 1
     threads.start("app", 4)
@@ -373,3 +375,30 @@ def test_a_pool_has_as_many_threads_as_spark_has_cores_and_ends_with_its_context
     spark.is_stopped = True
     second: Any = FakeSpark(cores=1)
     assert shared_threads(second, "sql", SECRET).context is second
+
+
+# What Spark's pages show
+
+
+def test_pages_show_what_each_thread_has_done(threads: StreamThreads, spark: FakeSpark) -> None:
+    """Under the title of its job, and only while it lives."""
+    threads.start("app", 1)
+    wait(threads)
+    assert happens(lambda: bool(threads._shown_tasks()), within_s=30)
+    (shown,) = threads._shown_tasks()
+    assert (shown.task, shown.executor) == (SparkTask(0, 1), "driver")
+    assert (shown.title, shown.worked) == ("app: stream threads", spark.worked)
+    threads.leave("app")
+    assert threads._shown_tasks() == []
+
+
+def test_pages_show_the_applications_that_are_there(threads: StreamThreads) -> None:
+    """Those of a pool share a job."""
+    threads.start("app", 1)
+    threads.start("other", 1)
+    assert threads._shown_state() == ""
+    threads.show("app", lambda: ShownState("RUNNING", 2))
+    threads.show("other", lambda: ShownState("REBALANCING", None))
+    assert threads._shown_state() == "1 REBALANCING, 1 RUNNING, 2 records behind"
+    threads.leave("app")
+    assert threads._shown_state() == "REBALANCING"

@@ -28,13 +28,15 @@ class Runner:
 
     def __init__(self, failure: Exception | None = None) -> None:
         self.progress = SimpleNamespace(waiting_for=None, busy_with=None, held_back=None)
-        self.has_run = True
+        self.has_run, self.is_in_trouble = True, False
         self.restores = RestoreWatch(list)
         self.failure = failure
         self.is_over = threading.Event()
 
     def restoring(self) -> list[Restore]:
         return []
+
+    def show(self, state: Callable[[], str]) -> None: ...
 
     def run(self, is_restored: Callable[[], None]) -> None:
         is_restored()
@@ -80,7 +82,7 @@ class ApplicationRun:
 
     def pause(self, *, is_paused: bool) -> None: ...
 
-    def end_runner(self, *, is_clean: bool, patience_s: float, keeps_slots: bool = False) -> None:
+    def end_runner(self, *, patience_s: float, keeps_slots: bool = False) -> None:
         self.steps.append("ended")
         if self.runner is not None:
             self.runner.is_over.set()
@@ -89,7 +91,7 @@ class ApplicationRun:
     def shut_down_application(self) -> None:
         self.steps.append("ended all")
 
-    def stop(self, *, is_clean: bool, patience_s: float, leave_group: bool) -> None:
+    def stop(self, *, patience_s: float, leave_group: bool) -> None:
         if self.runner is not None:
             self.runner.is_over.set()
         self.steps.append("stopped" if leave_group else "stopped, still a member")

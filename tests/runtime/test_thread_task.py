@@ -17,6 +17,7 @@ import pytest
 from penstock.runtime.spark.exchange.channel import ThreadLostError, Waiting, ask
 from penstock.runtime.spark.exchange.questions import Ping, SlotId, WarmUp
 from penstock.runtime.spark.exchange.stage_request import StageRequest
+from penstock.runtime.spark.exchange.work import Work
 from penstock.runtime.spark.exchange.worker_lines import Line, PrintedLine
 from tests.runtime.slot_processes import (
     EXECUTOR,
@@ -57,7 +58,7 @@ def test_a_thread_comes_in_and_says_who_it_is() -> None:
     with stream_thread(tags=tags, environment=environment) as started:
         hello = started.thread.hello
         assert (hello.endpoint.executor, hello.endpoint.host) == (EXECUTOR, "127.0.0.1")
-        assert (hello.job, hello.attempt, hello.tags) == ("job", -1, {"zone": "a"})
+        assert (hello.job, hello.task, hello.tags) == ("job", None, {"zone": "a"})
         assert ask(started.endpoint, SECRET, Ping()) == started.endpoint
         assert Path(f"/proc/{started.pid}/comm").read_text() == "stream-thread-3"[:15] + "\n"
 
@@ -167,3 +168,14 @@ def test_a_process_beside_the_thread_says_in_which_state_it_is() -> None:
         os.kill(started.pid, signal.SIGSTOP)
         assert happens(lambda: "T" in threads.states, within_s=60)
         os.kill(started.pid, signal.SIGCONT)
+
+
+def test_a_thread_says_what_it_has_done_although_it_is_idle() -> None:
+    """Its process uses processor time all the same, a little, and the task gets older."""
+    with stream_thread() as started:
+        threads = started.threads
+        assert happens(lambda: bool(threads.done), within_s=60)
+        first = threads.done[0]
+        assert first.work == Work()
+        assert first.cpu_ns > 0
+        assert first.run_ms >= 1_000

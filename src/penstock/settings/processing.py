@@ -94,7 +94,7 @@ COMMIT_INTERVAL_MS = Setting(
     "commit.interval.ms",
     at_least(0),
     100,
-    "How often offsets, state and output become visible together: a batch is a commit.",
+    "How often offsets, state and output of a slot become visible together: a batch is a commit.",
 )
 NUM_STREAM_THREADS = Setting(
     "num.stream.threads",
@@ -154,7 +154,8 @@ TASK_TIMEOUT_MS = Setting(
     "task.timeout.ms",
     at_least(0),
     300_000,
-    "How long a batch is tried again while Kafka does not answer, before the application fails.",
+    "How long a slot tries its batch again, without progress, before the uncaught exception handler"
+    " is asked. While Kafka itself is away there is no limit.",
 )
 REPARTITION_PURGE_INTERVAL_MS = Setting(
     "repartition.purge.interval.ms",
@@ -166,8 +167,8 @@ MAX_BATCH_RECORDS = Setting(
     "penstock.max.batch.records",
     at_least(1),
     300_000,
-    "Most records that one batch takes from all source partitions together; while there is a"
-    " backlog, a batch takes what about two seconds allow.",
+    "Most records that one batch of a slot takes from all its source partitions together; while"
+    " there is a backlog, a batch takes what about two seconds allow.",
 )
 EMIT_INTERVAL_MS = Setting(
     "__emit.interval.ms__",

@@ -1,4 +1,4 @@
-"""A new driver takes over from earlier ones: totals, unfinished batches, clocks of tasks."""
+"""A new driver takes over from earlier ones: totals, positions, clocks of tasks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.runtime.spark.driver.application_run import ApplicationRun
 from penstock.runtime.spark.driver.changes.renumbering import renumbered
 from penstock.runtime.spark.driver.observing.metadata import StreamsMetrics
 from penstock.runtime.spark.driver.observing.progress import Progress
-from penstock.runtime.spark.exchange.batch_log import BatchPlan, Marker
+from penstock.runtime.spark.exchange.batch_log import Marker
 from penstock.runtime.spark.exchange.plan import Plan, make_plan
 from penstock.runtime.states import State
 
@@ -70,9 +70,25 @@ def test_metrics_show_the_last_lag_while_kafka_is_away() -> None:
     assert found.lag == {("t", 0): 4}
 
 
-def test_plan_of_an_older_batch_log_writes_no_old_letters() -> None:
-    """It does not say where global topics were read from."""
-    plan = BatchPlan(1, {}, {}, 0, {("prices", 0): 9})
-    old = plan.to_json().replace(b'"global_start"', b'"unknown"')
-    assert BatchPlan.from_json(old).global_start == {("prices", 0): 9}
-    assert BatchPlan.from_json(plan.to_json()).global_start == {}
+def test_metrics_ask_for_the_lag_while_only_a_part_waits() -> None:
+    """The lag of a partition that stands still is how users see that it does."""
+    progress = Progress(waiting_for="one partition", others_go_on=True)
+    run = SimpleNamespace(
+        runner=SimpleNamespace(progress=progress), lag=lambda: {("t", 0): 9}, last_lag={}
+    )
+    found = StreamsMetrics.of(cast("ApplicationRun", run), State.RUNNING, 1)
+    assert found.lag == {("t", 0): 9}
+
+
+def test_the_lag_of_a_partition_without_a_leader_is_the_last_known_one() -> None:
+    """The others are asked for."""
+    run: Any = object.__new__(ApplicationRun)
+    run.runner = SimpleNamespace(
+        progress=Progress(position={("t", 0): 3, ("t", 1): 3}), away=frozenset({("t", 1)})
+    )
+    builder = ps.StreamsBuilder()
+    builder.stream("t").to("out")
+    run.application = SimpleNamespace(plan=make_plan(builder.build().graph, {"t": 2}))
+    run.admin = SimpleNamespace(end_offsets=lambda parts: dict.fromkeys(parts, 10))
+    run._begins_at, run.last_lag = {}, {("t", 1): 4}
+    assert run.lag() == {("t", 0): 7, ("t", 1): 4}

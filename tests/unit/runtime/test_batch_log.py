@@ -1,4 +1,4 @@
-"""The batch log: the leader, the plan of a batch, its committed tasks, and their clocks."""
+"""The batch log: the leader, where each task is, and its clocks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.model.task_id import TaskId
 from penstock.runtime.spark.exchange import batch_log as module
 from penstock.runtime.spark.exchange.batch_log import (
     BatchLog,
-    BatchPlan,
+    Cut,
     InstanceRecord,
     LogState,
     Marker,
@@ -38,18 +38,20 @@ def marker(batch: int, stream_time: int = 0, **given: Any) -> bytes:
     return Marker(batch, clocks(stream_time), **given).to_json()
 
 
-@given(st.integers(0, 2**40), offsets, offsets, st.integers(0, 2**45), offsets)
-def test_a_plan_survives_the_log(batch: int, start: Any, end: Any, clock: int, ends: Any) -> None:
-    """A batch that runs again has the same ranges, clock and global tables."""
-    plan = BatchPlan(batch, start, end, clock, ends)
-    assert BatchPlan.from_json(plan.to_json()) == plan
-
-
-@given(st.integers(0, 2**40), offsets, skips)
-def test_a_marker_survives_the_log(batch: int, positions: Any, skipped: Any) -> None:
+@given(st.integers(0, 2**40), offsets, skips, offsets)
+def test_a_marker_survives_the_log(batch: int, positions: Any, skipped: Any, began: Any) -> None:
     """Positions and skips are where the next driver goes on."""
-    written = Marker(batch, clocks(7), positions, skipped)
+    written = Marker(batch, clocks(7), positions, skipped, began)
     assert Marker.from_json(written.to_json()) == written
+
+
+@given(st.integers(0, 2**40), st.integers(0, 2**40), offsets, offsets, offsets)
+def test_a_cut_survives_the_log(
+    generation: int, number: int, ends: Any, globals_: Any, positions: Any
+) -> None:
+    """Copies of stores are exactly as far as the cut says."""
+    written = Cut(generation, number, ends, globals_, positions)
+    assert Cut.from_json(written.to_json()) == written
 
 
 @given(offsets)
@@ -97,24 +99,67 @@ def test_positions_and_skips_come_from_the_newest_marker() -> None:
     assert (state.positions(), state.skips()) == ({part: 9}, {})
 
 
-def test_an_unfinished_batch_is_one_planned_after_the_last_complete() -> None:
-    """The next driver finishes it."""
+def test_each_partition_is_where_its_newest_batch_has_left_it() -> None:
+    """Whatever the other tasks have done: each slot has batches of its own."""
+    one, two = ("t", 0), ("t", 1)
     state = LogState()
-    assert not state.has_unfinished
-    state.apply("plan", BatchPlan(2, {}, {}, 0, {}).to_json())
-    state.apply("complete", b"1")
-    assert state.has_unfinished
-    state.apply("complete", b"2")
-    assert not state.has_unfinished
+    state.apply("task/0_0/0", marker(9, positions={one: 40}, began={one: 30}))
+    state.apply("task/0_1/0", marker(4, positions={two: 7}, began={two: 5}))
+    # The sub-topology had another number before, and the old marker is still there.
+    state.apply("task/3_0/0", marker(2, positions={one: 12}, began={one: 10}))
+    assert state.positions() == {one: 40, two: 7}
+    assert state.began() == {one: 30, two: 5}
+    assert state.newest_batch == 9
 
 
-def test_a_tombstone_and_an_unknown_key_change_nothing() -> None:
-    """A later version may write what this one does not know."""
+def test_a_log_without_markers_has_no_batch_yet() -> None:
+    """The first one has number 0."""
+    assert LogState().newest_batch == -1
+
+
+def test_a_marker_of_an_older_version_does_not_say_where_it_began() -> None:
+    """An upgraded application goes on from the offsets of the group then."""
+    told = json.loads(marker(4, positions={("t", 0): 7}))
+    del told["began"]
     state = LogState()
+    state.apply("task/0_0/0", json.dumps(told).encode())
+    assert (state.positions(), state.began()) == ({("t", 0): 7}, {})
+
+
+def test_letters_of_global_records_are_known_as_far_as_they_are_written() -> None:
+    state = LogState()
+    state.apply("global-ends", json.dumps(offset_rows({("prices", 1): 9})).encode())
+    assert state.global_ends == {("prices", 1): 9}
+
+
+def test_a_cut_of_a_driver_that_was_replaced_does_not_win() -> None:
+    """It may wake up after the new one has begun; numbers of its cuts may be larger."""
+    state = LogState()
+    state.apply("cut", Cut(2, 5, {}).to_json())
+    state.apply("cut", Cut(1, 900, {}).to_json())
+    assert state.cut == Cut(2, 5, {})
+    state.apply("cut", Cut(2, 6, {}).to_json())
+    assert state.cut == Cut(2, 6, {})
+
+
+def test_records_of_other_versions_change_nothing() -> None:
+    """A later version may write what this one does not know; an earlier one wrote plans."""
+    state = LogState()
+    state.apply("plan", b'{"batch": 4}')
+    state.apply("complete", b"4")
     state.apply("plan", None)
     state.apply("something-new", b"{}")
+    assert state == LogState()
     state.apply("topology", b"abc")
-    assert (state.plan, state.fingerprint) == (None, "abc")
+    assert state.fingerprint == "abc"
+
+
+def test_the_marker_of_a_task_that_is_gone_is_deleted() -> None:
+    """A changed topology numbers its tasks anew."""
+    state = LogState()
+    state.apply("task/0_0/0", marker(4))
+    state.apply("task/0_0/0", None)
+    assert state.markers == {}
 
 
 class Producer:
@@ -179,18 +224,6 @@ def test_an_older_generation_record_does_not_lower_the_slots() -> None:
     assert (state.generation, state.slots) == (2, 5)
 
 
-@pytest.mark.parametrize("exactly_once", [True, False])
-def test_a_plan_is_written_before_it_runs_only_without_transactions(
-    producer: Producer, *, exactly_once: bool
-) -> None:
-    """In a transaction each slot writes it: what is not committed leaves no trace."""
-    plan = BatchPlan(0, {}, {}, 0, {})
-    log = log_of(exactly_once=exactly_once)
-    log.begin(plan)
-    assert log.state.plan == plan
-    assert producer.seen.plan == (None if exactly_once else plan)
-
-
 def instance(name: str, **given: Any) -> InstanceRecord:
     return InstanceRecord(id=name, pid=1, host="h", port=2, server="", started_ms=3, **given)
 
@@ -236,7 +269,7 @@ class Reader:
     """A consumer of a log of five offsets, of which a transaction hides the last three."""
 
     def __init__(self) -> None:
-        self.answers: list[Any] = [self._record(0, "complete", b"7"), self._end(2)]
+        self.answers: list[Any] = [self._record(0, "topology", b"old"), self._end(2)]
         self.is_closed = False
         self.end = 5
 
@@ -258,7 +291,7 @@ class Reader:
 
     def poll(self, timeout: float) -> Any:
         if not self.answers:
-            self.answers = [self._record(2, "complete", b"8"), self._end(5)]
+            self.answers = [self._record(2, "topology", b"new"), self._end(5)]
             return None
         return self.answers.pop(0)
 
@@ -266,9 +299,9 @@ class Reader:
         self.is_closed = True
 
 
-@pytest.mark.parametrize(("is_whole", "complete"), [(True, 8), (False, 7)])
+@pytest.mark.parametrize(("is_whole", "last"), [(True, "new"), (False, "old")])
 def test_an_open_transaction_is_waited_for_only_if_the_end_is_wanted(
-    monkeypatch: pytest.MonkeyPatch, *, is_whole: bool, complete: int
+    monkeypatch: pytest.MonkeyPatch, *, is_whole: bool, last: str
 ) -> None:
     """An application that starts after a kill asks before it may fence anything."""
     reader = Reader()
@@ -278,5 +311,5 @@ def test_an_open_transaction_is_waited_for_only_if_the_end_is_wanted(
         return reader
 
     monkeypatch.setattr(module, "new_consumer", made)
-    assert module.read_log("app-batches", {}, is_whole=is_whole).complete == complete
+    assert module.read_log("app-batches", {}, is_whole=is_whole).fingerprint == last
     assert reader.is_closed

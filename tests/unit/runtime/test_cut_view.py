@@ -62,7 +62,7 @@ def test_a_batch_that_is_not_there_yet_is_waited_for() -> None:
 
 def test_a_batch_that_is_over_cannot_be_read() -> None:
     """The error says where the stores are, without waiting."""
-    with pytest.raises(InvalidStateError, match="at batch 8") as error:  # noqa: SIM117
+    with pytest.raises(InvalidStateError, match="at cut 8") as error:  # noqa: SIM117
         with Application(8).cut(as_of_batch=7, timeout="1h"):
             pass
     assert error.value.code == "batch-gone"
@@ -71,7 +71,7 @@ def test_a_batch_that_is_over_cannot_be_read() -> None:
 @pytest.mark.parametrize("newest", [6, None])
 def test_a_batch_that_does_not_come_in_time_is_given_up(newest: int | None) -> None:
     """Whether the stores stand still or are never complete."""
-    with pytest.raises(InvalidStateError, match="batch 7 has not been completed") as error:  # noqa: SIM117
+    with pytest.raises(InvalidStateError, match="no cut 7 in time") as error:  # noqa: SIM117
         with Application(newest).cut(as_of_batch=7, timeout="50ms"):
             pass
     assert error.value.code == "batch-not-there"

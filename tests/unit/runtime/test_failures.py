@@ -27,7 +27,10 @@ RERUN = (
     "open-transaction", "store-locked", "store-damaged", "not-allowed", "stale-request",
     "disk-full", "spark-job", "refusal-noticed", "registry-unavailable", "registry-login",
 )  # fmt: skip
-BEGIN_ANEW = ("fenced", "not-leading", "offset-out-of-range", "partitions-changed")
+BEGIN_ANEW = (
+    "fenced", "not-leading", "offset-out-of-range", "partitions-changed", "unknown-topic",
+    "unknown-partition",
+)  # fmt: skip
 ASK = (
     "processing", "record-refused", "kafka-refused", "missing-topic", "batch-failed",
     "executor-setup", "spark-lost", "spark-start", "a-code-of-a-later-version",

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from penstock.runtime.spark.driver.instances import fencing as module
-from penstock.runtime.spark.driver.instances.fencing import fence_slots
+from penstock.runtime.spark.driver.instances.fencing import fence_slot, fence_slots
 from penstock.runtime.spark.exchange.batch_log import LogState
 
 SLOTS = ["app-slot-0", "app-slot-1"]
@@ -41,3 +41,20 @@ def test_who_comes_later_ends_what_is_open(
     )  # fmt: skip
     fence_slots(cast(Any, application), LogState(slots=2, had_transactions=had_transactions))
     assert sorted(found) == ended
+
+
+@pytest.mark.parametrize("exactly_once", [True, False])
+def test_a_slot_whose_batch_has_failed_is_ended_alone(
+    monkeypatch: pytest.MonkeyPatch, *, exactly_once: bool
+) -> None:
+    """The others are in the middle of batches of their own."""
+    found: list[str] = []
+
+    def new_producer(settings: dict[str, Any]) -> Any:
+        name = settings["transactional.id"]
+        return SimpleNamespace(init_transactions=lambda seconds: found.append(name))
+
+    monkeypatch.setattr(module, "new_producer", new_producer)
+    application = SimpleNamespace(id="app", exactly_once=exactly_once, producer={})
+    fence_slot(cast(Any, application), 1)
+    assert found == (["app-slot-1"] if exactly_once else [])

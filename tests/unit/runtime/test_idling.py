@@ -39,3 +39,11 @@ def test_without_patience_nothing_waits() -> None:
     ends = {**START, ORDERS: 9}
     for patience_ms in (0, -1):
         assert Idling(TASKS, patience_ms).held_back(START, ends, 1_000) == ends
+
+
+def test_an_input_that_the_batch_leaves_out_is_waited_for_as_an_empty_one() -> None:
+    """A task that takes no part at all, such as one that was set aside, is not looked at."""
+    idling = Idling(TASKS, 100)
+    start = {ORDERS: 5}
+    assert idling.held_back(start, {ORDERS: 9}, 1_000) == start
+    assert idling.held_back(start, {ORDERS: 9}, 1_100) == {ORDERS: 9}

@@ -12,7 +12,7 @@ import pytest
 from penstock.runtime.spark.driver.executors.spark_executors import ExecutorId, executors_of
 from penstock.runtime.spark.driver.threads import stream_threads as module
 from penstock.runtime.spark.driver.threads.stream_threads import Seat, StreamThreads
-from penstock.runtime.spark.exchange.questions import Hello
+from penstock.runtime.spark.exchange.questions import Hello, SparkTask
 from penstock.runtime.spark.exchange.stage_request import Endpoint
 
 _SECRET = b"s" * 32
@@ -38,7 +38,7 @@ class Thread:
 
     def __init__(self, name: str, executor: str, job: str = "job-0") -> None:
         self.endpoint = Endpoint(name, "host", 1, executor)
-        self.hello = Hello(endpoint=self.endpoint, attempt=1, job=job)
+        self.hello = Hello(endpoint=self.endpoint, task=SparkTask(1, 1), job=job)
         self.is_ended = False
         self.has_left = threading.Event()
         self.has_left.set()
@@ -93,14 +93,10 @@ def test_leaving_executors_are_no_place_for_new_threads_and_copies() -> None:
         SimpleNamespace(hostPort=lambda name=name: f"host-{name}:1", id=lambda name=name: name)
         for name in ("driver", "1", "2")
     ]
+    sequence = SimpleNamespace(size=lambda: len(summaries), apply=summaries.__getitem__)
     scala = SimpleNamespace(
-        statusStore=lambda: SimpleNamespace(executorList=lambda _: summaries),
+        statusStore=lambda: SimpleNamespace(executorList=lambda _: sequence),
         taskScheduler=lambda: SimpleNamespace(getExecutorDecommissionState=state),
     )
-    converters = SimpleNamespace(asJava=lambda found: found)
-    scope = SimpleNamespace(CollectionConverters=converters)
-    context: Any = SimpleNamespace(
-        _jsc=SimpleNamespace(sc=lambda: scala),
-        _jvm=SimpleNamespace(scala=SimpleNamespace(jdk=SimpleNamespace(javaapi=scope))),
-    )
+    context: Any = SimpleNamespace(_jsc=SimpleNamespace(sc=lambda: scala))
     assert executors_of(context) == [ExecutorId("host-1", "1")]

@@ -34,7 +34,7 @@ def slot(**given: Any) -> Any:
     state = {
         "databases": SimpleNamespace(engines=given.pop("engines", {})),
         "cache": SimpleNamespace(size_bytes=77, reads=lambda: {"s": (3, 1)}),
-        "kernel": SimpleNamespace(columns=columns),
+        "kernel": SimpleNamespace(columns=columns, meter=None),
         "times": None,
         "stores": {},
     }

@@ -61,6 +61,7 @@ def test_reports_are_added_up_by_task() -> None:
     first, second = TaskId(0, 0), TaskId(0, 1)
     for _ in range(3):
         meter.note(
+            7,
             [
                 report(first, records=10, seconds=0.5, consumed={"in": 10}, dropped={("n", "r"): 2},
                        ages={"in": Span(10, 100.0, 5.0, 20.0)}),
@@ -78,7 +79,8 @@ def test_reports_are_added_up_by_task() -> None:
     assert two.restored.count == 21
     assert one.ages["in"].span == Span(30, 300.0, 5.0, 20.0)
     assert meter.batches.count == 3
-    assert meter.commits.span == Span(3, 1500.0, 500.0, 500.0)
+    assert meter.commits_of(1).span == Span(3, 1500.0, 500.0, 500.0)
+    assert meter.commits_of(0).count == 0
     assert meter.batch_records.span == Span(3, 45, 15, 15)
 
 

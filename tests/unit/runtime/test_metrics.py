@@ -36,7 +36,7 @@ def facts(**changed: Any) -> Facts:
         task=TASK, stage=0, slot=1, records=40, seconds=0.2, consumed={"in": 40},
         ages={"in": Span(40, 400.0, 1.0, 30.0)}, dropped={("filter", "null key"): 3},
     )  # fmt: skip
-    meter.note([report], 0.5, 0.2)
+    meter.note(7, [report], 0.5, 0.2)
     given = {
         "application_id": "app",
         "client_id": "client",
@@ -97,6 +97,8 @@ def test_every_level_has_its_names_and_tags() -> None:
 def test_each_thread_has_its_own_figures() -> None:
     totals = {m.tags["thread-id"]: m.value for m in found("process-total", "stream-thread-metrics")}
     assert totals == {"app-StreamThread-1": 0, "app-StreamThread-2": 40}
+    commits = {m.tags["thread-id"]: m.value for m in found("commit-total", "stream-thread-metrics")}
+    assert commits == {"app-StreamThread-1": 0, "app-StreamThread-2": 1}
 
 
 def test_details_are_only_told_when_wanted() -> None:

@@ -198,13 +198,51 @@ def test_a_wait_for_threads_that_is_given_up_places_nothing() -> None:
     is_over = threading.Event()
     is_over.set()
     placement.ensure(2, is_over, lambda: None)
-    assert (placement.endpoints, threads.waited) == ({}, [0])
+    assert placement.endpoints == {}
+    assert threads.seats == {}
 
 
 def test_threads_that_end_right_after_the_wait_leave_the_slot_without_one() -> None:
     """The stage says so, and runs again."""
     placement = placed(Threads(), 1)
     assert placement.endpoints == {}
+
+
+def test_a_slot_finds_a_thread_while_another_one_waits_for_spark() -> None:
+    """Each lane asks for its own; the one without room holds up nobody."""
+    threads = Threads(A)
+    placement = Placement(cast("Any", threads), "app")
+    is_waiting, has_room = threading.Event(), threading.Event()
+
+    def wait_for(seat: Seat, is_over: threading.Event, look: Any) -> None:
+        if seat.number == 0:
+            is_waiting.set()
+            assert has_room.wait(30)
+
+    threads.wait_for = wait_for  # type: ignore[method-assign]
+    first = threading.Thread(target=placement.ensure_one, args=(0, threading.Event(), lambda: None))
+    first.start()
+    assert is_waiting.wait(30)
+    placement.ensure_one(1, threading.Event(), lambda: None)
+    assert placement.endpoints == {1: A}
+    has_room.set()
+    first.join(30)
+    assert placement.endpoints == {0: A, 1: A}
+
+
+def test_slots_that_look_for_threads_together_are_spread() -> None:
+    """Each one sees where those before it have gone."""
+    threads = Threads(A, B, C)
+    placement = Placement(cast("Any", threads), "app")
+    lanes = [
+        threading.Thread(target=placement.ensure_one, args=(n, threading.Event(), lambda: None))
+        for n in range(6)
+    ]
+    for lane in lanes:
+        lane.start()
+    for lane in lanes:
+        lane.join(30)
+    assert Counter(placement.endpoints.values()) == {A: 2, B: 2, C: 2}
 
 
 # Another number of slots

@@ -46,6 +46,19 @@ def test_a_repartition_topic_is_the_border_of_two_stages() -> None:
     assert plan.task_count == plan.tasks(0) + plan.tasks(1)
 
 
+def test_stores_behind_a_repartition_topic_are_known() -> None:
+    """A store that its own join feeds is behind one, too."""
+
+    def two_counts(builder: ps.StreamsBuilder) -> None:
+        stream = builder.stream("in")
+        stream.group_by_key().count("direct")
+        stream.group_by(lambda k, v: v).count("behind")
+
+    assert plan_of(two_counts, **{"in": 3}).stores_behind_repartition == {"behind"}
+    joined = plan_of(foreign_key_join, orders=2, users=2)
+    assert joined.stores_behind_repartition
+
+
 def test_a_repartition_topic_has_as_many_partitions_as_its_writer() -> None:
     """Unless it is asked for another number."""
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Message
 from confluent_kafka import TopicPartition as KafkaPartition
 
+from penstock.errors import StreamsError
 from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.worker import reader as module
 from penstock.runtime.spark.worker.reader import RangeReader, ReadAhead
@@ -144,6 +146,68 @@ def test_bytes_of_later_batches_do_not_end_the_reading(consumer: Consumer) -> No
     reader.read_columns({ONE: (0, 1)})
     found = reader.read_columns({ONE: (1, 1), TWO: (0, 1)}, most_bytes=25)
     assert (offsets(found, TWO), found.reached) == ([0], {ONE: 1, TWO: 1})
+
+
+def test_a_partition_without_any_record_in_time_is_named_and_the_others_are_returned(
+    consumer: Consumer,
+) -> None:
+    """Its broker is away; nobody waits for it."""
+    reader = RangeReader({}, timeout_s=60)
+    consumer.script = [[message(ONE, n) for n in range(3)]]
+    found = reader.read_columns({ONE: (0, 3), TWO: (4, 9)}, stuck_s=0.01)
+    assert (offsets(found, ONE), offsets(found, TWO)) == ([0, 1, 2], [])
+    assert (found.reached, found.stuck) == ({ONE: 3, TWO: 4}, {TWO})
+    assert TWO not in found.following
+
+
+def test_records_that_come_after_all_are_read_without_asking_again(consumer: Consumer) -> None:
+    """The consumer has been waiting for them all the time."""
+    reader = RangeReader({}, timeout_s=60)
+    assert reader.read_columns({TWO: (4, 6)}, stuck_s=0.01).stuck == {TWO}
+    consumer.script = [[message(TWO, 4)], [message(TWO, 5)]]
+    found = reader.read_columns({TWO: (4, 6)}, stuck_s=0.01)
+    assert (offsets(found, TWO), found.stuck) == ([4, 5], frozenset())
+    assert consumer.assigned == {TWO: 4}
+
+
+def test_a_partition_that_is_only_slow_is_not_stuck(consumer: Consumer) -> None:
+    """What has come is processed; the rest is read by a later batch."""
+    reader = RangeReader({}, timeout_s=60)
+    consumer.script = [[message(ONE, n) for n in range(3)]]
+    found = reader.read_columns({ONE: (0, 9)}, stuck_s=0.01)
+    assert (offsets(found, ONE), found.reached) == ([0, 1, 2], {ONE: 3})
+    assert (found.stuck, dict(found.following)) == (frozenset(), {})
+
+
+def test_a_log_that_ends_before_the_range_does_is_not_stuck(consumer: Consumer) -> None:
+    """The last offsets are markers of transactions."""
+    reader = RangeReader({}, timeout_s=60)
+    ended = message(ONE, 5)
+    ended.set_error(KafkaError(KafkaError._PARTITION_EOF))
+    consumer.script = [[ended]]
+    assert reader.read_columns({ONE: (3, 5)}, stuck_s=60.0).stuck == frozenset()
+
+
+def test_records_of_others_do_not_hide_a_partition_that_is_stuck(
+    consumer: Consumer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A large backlog beside it would keep the reading going for ever."""
+    numbers = itertools.count()
+    monkeypatch.setattr(consumer, "consume", lambda *given: [message(ONE, next(numbers), 100)])
+    reader = RangeReader({}, timeout_s=60)
+    found = reader.read_columns({ONE: (0, 1 << 40), TWO: (0, 1)}, most_bytes=250, stuck_s=0.01)
+    assert found.stuck == {TWO}
+    assert found.reached[ONE] >= 3
+
+
+def test_without_a_limit_a_partition_that_is_stuck_is_an_error_in_the_end(
+    consumer: Consumer,
+) -> None:
+    """A restore needs every record."""
+    reader = RangeReader({}, timeout_s=0.01)
+    with pytest.raises(StreamsError, match="while reading two-0 up to 9") as raised:
+        reader.read_columns({ONE: (0, 0), TWO: (4, 9)})
+    assert raised.value.code == "read-timeout"
 
 
 def test_a_reader_that_rests_asks_for_nothing_until_the_next_read(consumer: Consumer) -> None:

@@ -59,8 +59,12 @@ class Served:
             application=SimpleNamespace(key="app-1", plan=plan),
             placement=SimpleNamespace(endpoints={0: "slot-0", 1: "slot-1"}),
             progress=SimpleNamespace(
-                position={("left", 0): 5, ("left", 1): 7}, busy_with=None, held_back=None
+                position={("left", 0): 9, ("left", 1): 9},
+                busy_with=None,
+                held_back=None,
+                others_go_on=False,
             ),
+            contained=lambda store: {("left", 0): 5, ("left", 1): 7},
         )
         self.instance: Any = SimpleNamespace(
             id="one",
@@ -275,6 +279,14 @@ def test_health_follows_the_state(
     health = made.served.health()
     assert (health.is_alive, health.is_ready) == expected
     assert health.lag == {"left": {0: 2}}
+
+
+def test_an_application_of_which_a_part_waits_is_ready() -> None:
+    """A probe that fails would take the other partitions away, too."""
+    made = Served()
+    made.waiting_for = "Kafka does not answer for 'left' partition 1"  # type: ignore[assignment]
+    made.runner.progress.others_go_on = True
+    assert made.served.health().is_ready
 
 
 def test_no_server_without_application_server_and_none_by_accident() -> None:

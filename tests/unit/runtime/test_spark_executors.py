@@ -44,12 +44,9 @@ def test_executors_are_listed_by_host_and_name() -> None:
         return SimpleNamespace(hostPort=lambda: address, id=lambda: name)
 
     found = [each("b:7", "2"), each("a:1", "driver"), each("a:8", "1")]
-    store = SimpleNamespace(executorList=lambda is_active: found if is_active else [])
-    convert = SimpleNamespace(asJava=list)
-    jvm = SimpleNamespace(
-        jdk=SimpleNamespace(javaapi=SimpleNamespace(CollectionConverters=convert))
-    )
-    spark = context(SimpleNamespace(statusStore=lambda: store), scala=jvm)
+    sequence = SimpleNamespace(size=lambda: len(found), apply=lambda number: found[number])
+    store = SimpleNamespace(executorList=lambda is_active: sequence if is_active else None)
+    spark = context(SimpleNamespace(statusStore=lambda: store))
     assert executors_of(spark) == [ExecutorId("a", "1"), ExecutorId("b", "2")]
 
 

@@ -1,7 +1,8 @@
-"""Stages of an application: all slots are asked at once, and a lost thread is given up."""
+"""Stages of an application: each slot is asked by itself, and a lost thread is given up."""
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
@@ -14,13 +15,9 @@ from penstock.runtime.spark.driver.threads import stages as module
 from penstock.runtime.spark.driver.threads.stages import Stages
 from penstock.runtime.spark.exchange.channel import ThreadLostError, Waiting
 from penstock.runtime.spark.exchange.questions import RunStage, SlotId, WarmUp
-from penstock.runtime.spark.exchange.stage_request import Endpoint, Outcome, StageRequest
+from penstock.runtime.spark.exchange.stage_request import Endpoint, StageRequest
 
 LOST = ThreadLostError("worker-lost", "gone")
-
-
-def request(slots: int) -> StageRequest:
-    return StageRequest(batch=1, stage=0, slots=slots, clock_ms=0)
 
 
 def thread(slot: int) -> Endpoint:
@@ -44,9 +41,10 @@ class Slots:
 
     # The placement
 
-    def ensure(self, slots: int, is_over: threading.Event, look: Callable[[], None]) -> None:
-        self.ensured.append((slots, is_over, look))
-        self.endpoints = {n: thread(n) for n in range(slots) if n not in self.missing}
+    def ensure_one(self, slot: int, is_over: threading.Event, look: Callable[[], None]) -> None:
+        self.ensured.append((slot, is_over, look))
+        if slot not in self.missing:
+            self.endpoints[slot] = thread(slot)
 
     def seclude(self, slot: int) -> None:
         self.secluded.append(slot)
@@ -88,38 +86,31 @@ def made(slots: Slots, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[...
         each.close()
 
 
-def errors(outcomes: list[Outcome]) -> list[BaseException | None]:
-    return [outcome.error for outcome in outcomes]
+REQUEST = StageRequest(batch=1, stage=0, slots=3, clock_ms=0)
 
 
-@pytest.mark.parametrize("count", [1, 3])
-def test_every_slot_is_asked_where_it_is(
-    slots: Slots, made: Callable[..., Stages], count: int
-) -> None:
-    """One outcome for each, in the order of the slots."""
-    asked = request(count)
-    outcomes = made().run(asked)
-    assert outcomes == [
-        Outcome(slot=number, reports=(f"report {number}",))  # type: ignore[arg-type]
-        for number in range(count)
-    ]
-    assert sorted(slots.asked, key=lambda each: each[0].port) == [
-        (thread(number), RunStage(SlotId("app-1-x", number), asked)) for number in range(count)
-    ]
-    assert [(each[0], each[2]) for each in slots.ensured] == [(count, look)]
+def failure(stages: Stages, slot: int) -> BaseException:
+    with pytest.raises(Exception, match=r".*") as raised:
+        stages.run(slot, REQUEST)
+    return raised.value
 
 
-def test_slots_are_warmed_up_with_the_same_request(
-    slots: Slots, made: Callable[..., Stages]
-) -> None:
+def test_a_slot_is_asked_where_it_is(slots: Slots, made: Callable[..., Stages]) -> None:
+    """And only that one: the others run batches of their own."""
+    assert made().run(2, REQUEST) == ["report 2"]
+    assert slots.asked == [(thread(2), RunStage(SlotId("app-1-x", 2), REQUEST))]
+    assert [(each[0], each[2]) for each in slots.ensured] == [(2, look)]
+
+
+def test_a_slot_is_warmed_up_where_it_is(slots: Slots, made: Callable[..., Stages]) -> None:
     """A warm-up has no reports."""
     slots.answer = lambda slot, waiting: None
-    assert made().warm_up(request(2)) == [Outcome(slot=0), Outcome(slot=1)]
-    assert {type(question) for _, question in slots.asked} == {WarmUp}
+    made().warm_up(1, REQUEST)
+    assert slots.asked == [(thread(1), WarmUp(SlotId("app-1-x", 1), REQUEST))]
 
 
-def test_all_slots_are_asked_at_the_same_time(slots: Slots, made: Callable[..., Stages]) -> None:
-    """A stage takes as long as its slowest slot, and not as long as all together."""
+def test_slots_are_asked_beside_each_other(slots: Slots, made: Callable[..., Stages]) -> None:
+    """One that takes long holds up nobody."""
     together = threading.Barrier(5)
 
     def meet(slot: int, waiting: Waiting) -> list[str]:
@@ -127,7 +118,13 @@ def test_all_slots_are_asked_at_the_same_time(slots: Slots, made: Callable[..., 
         return []
 
     slots.answer = meet
-    assert errors(made().run(request(5))) == [None] * 5
+    stages = made()
+    lanes = [threading.Thread(target=stages.run, args=(n, REQUEST)) for n in range(5)]
+    for lane in lanes:
+        lane.start()
+    for lane in lanes:
+        lane.join(30)
+    assert len(slots.asked) == 5
 
 
 def test_the_application_is_sent_to_threads_that_ask_for_it(
@@ -142,16 +139,16 @@ def test_the_application_is_sent_to_threads_that_ask_for_it(
 
     slots.answer = asks
     stages = made()
-    stages.run(request(1))
+    stages.run(0, REQUEST)
     assert sent == [stages.pickled] == [b"packed"]
 
 
-def test_a_lost_thread_is_given_up_and_the_others_have_their_answers(
-    slots: Slots, made: Callable[..., Stages]
-) -> None:
+def test_a_lost_thread_is_given_up(slots: Slots, made: Callable[..., Stages]) -> None:
     """Spark starts another one; the driver decides what the error means."""
     slots.answer = lambda slot, waiting: LOST if slot == 1 else []
-    assert errors(made().run(request(3))) == [None, LOST, None]
+    stages = made()
+    assert stages.run(0, REQUEST) == []
+    assert failure(stages, 1) is LOST
     assert slots.given_up == ["thread-1"]
 
 
@@ -160,19 +157,21 @@ def test_an_error_of_a_slot_does_not_end_its_thread(
     slots: Slots, made: Callable[..., Stages], error: Exception
 ) -> None:
     """The thread is well, and has its state in memory."""
-    slots.answer = lambda slot, waiting: error if slot == 0 else []
-    assert errors(made().run(request(2))) == [error, None]
+    slots.answer = lambda slot, waiting: error
+    assert failure(made(), 0) is error
     assert slots.given_up == []
 
 
-def test_a_slot_without_a_thread_lets_the_batch_run_again(
+def test_a_slot_without_a_thread_lets_its_batch_run_again(
     slots: Slots, made: Callable[..., Stages]
 ) -> None:
     """Its thread may have ended right after it was found."""
     slots.missing = {0}
-    first, second = errors(made().run(request(2)))
-    assert isinstance(first, StreamsError)
-    assert (first.code, second) == ("slot-unreachable", None)
+    stages = made()
+    error = failure(stages, 0)
+    assert isinstance(error, StreamsError)
+    assert error.code == "slot-unreachable"
+    assert stages.run(1, REQUEST) == ["report 1"]
     assert [endpoint for endpoint, _ in slots.asked] == [thread(1)]
 
 
@@ -188,13 +187,13 @@ def test_a_stage_that_is_given_up_ends_no_thread(slots: Slots, made: Callable[..
 
     slots.answer = waits
     stages = made()
-    found: list[Outcome] = []
-    running = threading.Thread(target=lambda: found.extend(stages.run(request(2))))
+    found: list[BaseException] = []
+    running = threading.Thread(target=lambda: found.append(failure(stages, 0)))
     running.start()
     assert is_asked.wait(30)
     stages.cancel()
     running.join(30)
-    assert errors(found) == [LOST, LOST]
+    assert found == [LOST]
     assert slots.given_up == []
     # Nor does it wait for threads that are missing.
     assert slots.ensured[0][1].is_set()
@@ -209,7 +208,9 @@ def test_a_slot_that_ends_its_shared_threads_gets_one_of_its_own(
     secluded = []
     for lost in losses:
         slots.answer = lambda slot, waiting, lost=lost: LOST if slot in lost else []  # type: ignore[misc]
-        stages.run(request(2))
+        for slot in (0, 1):
+            with contextlib.suppress(ThreadLostError):
+                stages.run(slot, REQUEST)
         secluded.append(list(slots.secluded))
     assert secluded == [[], [], [], [0], [0]]
 
@@ -220,7 +221,7 @@ def test_a_slot_that_shares_with_nobody_stays_where_it_is(
     slots.answer = lambda slot, waiting: LOST
     stages = made()
     for _ in range(4):
-        stages.run(request(1))
+        assert failure(stages, 0) is LOST
     assert slots.secluded == []
 
 

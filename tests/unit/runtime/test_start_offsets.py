@@ -9,8 +9,10 @@ import pytest
 
 import penstock as ps
 from penstock.errors import StreamsError
+from penstock.kafka.admin_answers import PartitionState, Topic
+from penstock.kafka.errors import KafkaRequestError
 from penstock.model.topic_partition import TopicPartition
-from penstock.runtime.spark.driver.start_offsets import start_offsets
+from penstock.runtime.spark.driver.start_offsets import first_offsets, start_offsets
 
 
 class FakeAdmin:
@@ -81,3 +83,45 @@ def test_no_policy_is_an_error_that_names_the_partitions() -> None:
 def test_a_reader_of_committed_records_starts_before_an_open_transaction(default: str) -> None:
     """Its end comes before the end of the log. A start behind it looks like lost records."""
     assert starts(default, read_committed=True) == 20
+
+
+class WithoutLeader(FakeAdmin):
+    """Partition 1 has no leader."""
+
+    def begin_offsets(self, parts: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        return super().begin_offsets(self._checked(parts))
+
+    def end_offsets(
+        self, parts: Iterable[TopicPartition], *, committed: bool = False
+    ) -> dict[TopicPartition, int]:
+        return super().end_offsets(self._checked(parts), committed=committed)
+
+    def topics(self) -> dict[str, Topic]:
+        states = (PartitionState(number, 1 - 2 * number, (), ()) for number in range(2))
+        return {"t": Topic("t", tuple(states))}
+
+    @staticmethod
+    def _checked(parts: Iterable[TopicPartition]) -> list[TopicPartition]:
+        asked = list(parts)
+        if ("t", 1) in asked:
+            raise KafkaRequestError("kafka-not-ready", "no leader")
+        return asked
+
+
+def begun(default: str, committed: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
+    builder = ps.StreamsBuilder()
+    builder.stream("t").to("out")
+    admin: Any = WithoutLeader()
+    return first_offsets([("t", 0), ("t", 1)], committed, builder.build().graph, admin, default)
+
+
+def test_a_partition_without_a_leader_goes_on_where_it_was_committed() -> None:
+    """The others are asked whether their offsets are still there."""
+    assert begun("latest", {("t", 0): 5, ("t", 1): 7}) == {("t", 0): 50, ("t", 1): 7}
+    assert begun("earliest", {}) == {("t", 0): 10, ("t", 1): 0}
+
+
+def test_a_partition_without_a_leader_is_waited_for_if_nothing_is_known_about_it() -> None:
+    """Its end would have to be guessed."""
+    with pytest.raises(KafkaRequestError, match="no leader"):
+        begun("latest", {("t", 0): 15})

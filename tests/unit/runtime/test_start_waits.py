@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from penstock.config import StreamsConfig
+from penstock.errors import StreamsError
 from penstock.runtime.spark.driver.observing import start_waits
 from penstock.runtime.spark.driver.observing.start_waits import StartWaits, start_deadline
 
@@ -55,7 +56,7 @@ def test_every_step_of_a_start_is_named_when_it_takes_long(waits: StartWaits) ->
 
 def test_the_last_failure_is_told_until_a_step_succeeds(waits: StartWaits) -> None:
     """Also while the next attempt is under way."""
-    waits.failed("cannot list topics")
+    waits.failed(StreamsError("x", "cannot list topics"))
     waits.asking_group()
     assert waits.told(has_started=False) == "cannot list topics"
     waits.over()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import penstock as ps
 from penstock.errors import InvalidArgumentError
+from penstock.frames.arrow_types import INSTANT
 from penstock.model.partitioning import partition_for
 from penstock.model.windows.windowed import Window, Windowed
 from penstock.runtime.spark.driver.stores.store_view import StoreView
@@ -145,3 +148,26 @@ def test_a_method_that_is_none_of_reading_is_refused() -> None:
     parts = Parts(StoreKind.KEY_VALUE)
     with pytest.raises(InvalidArgumentError, match="unknown-query"):
         parts.view.call(0, "put", ("ann", 1))
+
+
+def test_a_store_is_a_table_with_the_times_that_it_keeps() -> None:
+    """Real columns, in Arrow, pandas and Polars; no Spark is needed."""
+    parts = Parts(StoreKind.TIMESTAMPED_KEY_VALUE)
+    parts.of("ann").put("ann", (7, 1_000))
+    table = parts.view.to_arrow()
+    assert table.schema == pa.schema(
+        {"key": pa.string(), "value": pa.int64(), "timestamp": INSTANT}
+    )
+    assert table.to_pylist() == [
+        {"key": "ann", "value": 7, "timestamp": datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)}
+    ]
+    assert parts.view.to_polars().columns == ["key", "value", "timestamp"]
+
+
+def test_windows_and_sessions_are_tables_with_bounds(windows: StoreView) -> None:
+    names = ["key", "window_start", "window_end", "value"]
+    table = windows.to_arrow()
+    assert table.column_names[:4] == names
+    assert table.num_rows == len(list(windows.all()))
+    sessions = Parts(StoreKind.SESSION).view.to_arrow()
+    assert sessions.column_names == names

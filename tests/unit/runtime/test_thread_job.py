@@ -29,6 +29,7 @@ class Context:
         self.told: list[tuple[str, ...]] = []
         self.slices = 0
         self.is_cancelled = threading.Event()
+        self._jsc = SimpleNamespace(setCallSite=lambda name: self.told.append((name,)))
 
     def setLocalProperty(self, name: str, value: str) -> None:  # noqa: N802 - Spark's name
         self.told.append((name, value))
@@ -46,7 +47,8 @@ class Context:
 
     def _job(self, task: ThreadTask) -> Any:
         self.tasks.append(task)
-        return SimpleNamespace(collect=self._attempts.pop(0) if self._attempts else list)
+        attempt = self._attempts.pop(0) if self._attempts else int
+        return SimpleNamespace(_jrdd=SimpleNamespace(count=attempt))
 
 
 class Pauses:
@@ -91,7 +93,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pauses]:
 
 def job(context: Context, failed: Callable[[], None] = lambda: None, **given: Any) -> ThreadJob:
     return ThreadJob(
-        cast("Any", context), DOOR, b"secret", 2, title="app: stream threads",
+        cast("Any", context), DOOR, b"secret", 2, owner="app", title="app: stream threads",
         tags={"zone": "ZONE"}, failed=failed, **given,
     )  # fmt: skip
 
@@ -118,7 +120,7 @@ def test_a_job_has_a_task_for_each_thread_and_says_what_it_is(pauses: Pauses) ->
     assert (task.driver, task.job, task.tags) == (DOOR, made.name, {"zone": "ZONE"})
     assert task.executor is None
     assert ("spark.scheduler.pool", "penstock") in context.told
-    assert context.told[1] == (f"penstock-threads-{made.name}", "app: stream threads")
+    assert context.told[1:] == [(f"penstock-threads-{made.name}", "app: stream threads"), ("app",)]
 
 
 def test_a_job_that_fails_is_started_again_after_longer_and_longer_pauses(

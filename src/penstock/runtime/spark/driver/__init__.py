@@ -1,1 +1,1 @@
-"""The driver's process: plans batches, runs them as Spark jobs and answers for the application."""
+"""The driver's process: plans batches, asks for them and answers for the application."""

@@ -22,8 +22,6 @@ from penstock.config import (
     APPLICATION_ID,
     AUTO_OFFSET_RESET,
     DEFAULT_API_TIMEOUT_MS,
-    MAX_BATCH_RECORDS,
-    MAX_TASK_IDLE_MS,
     PROCESSING_GUARANTEE,
     REPARTITION_PURGE_INTERVAL_MS,
     STATE_DIR,
@@ -38,19 +36,21 @@ from penstock.kafka.client_config import (
     isolation_level,
     producer_settings,
 )
-from penstock.model.task_id import TaskId
 from penstock.model.topic_partition import TopicPartition
 from penstock.processor.listeners import StandbyUpdateListener
 from penstock.runtime.logs import is_fault
 from penstock.runtime.settings import plan_fingerprint, task_settings, without_secrets
-from penstock.runtime.spark.driver.batch_planner import BatchPlanner, Inputs, unfinished
-from penstock.runtime.spark.driver.batch_runner import BatchRunner
+from penstock.runtime.spark.driver.batch_runner import BatchRunner, Lead
 from penstock.runtime.spark.driver.changes.leftovers import topics_with_leftovers
 from penstock.runtime.spark.driver.changes.made_anew import MadeAnew, find_made_anew
 from penstock.runtime.spark.driver.changes.renumbering import renumbered, topology_fingerprint
 from penstock.runtime.spark.driver.failures import fenced
 from penstock.runtime.spark.driver.instances.beacon import Life
-from penstock.runtime.spark.driver.instances.fencing import fence_slots, warn_of_other_guarantee
+from penstock.runtime.spark.driver.instances.fencing import (
+    fence_slot,
+    fence_slots,
+    warn_of_other_guarantee,
+)
 from penstock.runtime.spark.driver.instances.instance import Instance, instance_host
 from penstock.runtime.spark.driver.instances.membership import GroupMember, join_group
 from penstock.runtime.spark.driver.instances.taking_lead import takes_lead
@@ -58,20 +58,20 @@ from penstock.runtime.spark.driver.internal_positions import InternalPositions
 from penstock.runtime.spark.driver.observing.meter import Meter
 from penstock.runtime.spark.driver.observing.progress import Progress
 from penstock.runtime.spark.driver.pickling import fresh_path
-from penstock.runtime.spark.driver.start_offsets import start_offsets, usable_offsets
+from penstock.runtime.spark.driver.start_offsets import first_offsets
 from penstock.runtime.spark.driver.state_lock import StateLock
 from penstock.runtime.spark.driver.threads.placement import Placement
 from penstock.runtime.spark.driver.threads.shared_offsets import Offsets
 from penstock.runtime.spark.driver.threads.shared_threads import SharedThreads, placement_of
 from penstock.runtime.spark.driver.topics import (
     batches_topic,
-    check_dead_letter_topic,
     check_internal_topics,
     internal_topics,
     resolve_patterns,
     source_partitions,
 )
-from penstock.runtime.spark.exchange.batch_log import BatchLog, BatchPlan, LogState, read_log
+from penstock.runtime.spark.driver.written_topics import check_written_topics
+from penstock.runtime.spark.exchange.batch_log import BatchLog, LogState, read_log
 from penstock.runtime.spark.exchange.plan import Plan, make_plan
 from penstock.runtime.spark.exchange.stage_request import Application
 from penstock.runtime.spark.exchange.worker_lines import log_levels
@@ -98,7 +98,8 @@ class ApplicationRun:
         self._config = config
         self._secret = secret
         self._plan: Plan | None = None
-        self._batches: BatchPlanner | None = None
+        #: Where the first batches of this run begin.
+        self._begins_at: dict[TopicPartition, int] = {}
         #: What all runs of this program have done so far.
         self._totals: Progress | None = None
         self._meter: Meter | None = None
@@ -181,7 +182,7 @@ class ApplicationRun:
             )
         if self._may_lead:
             specs = internal_topics(plan, self._config)
-            check_dead_letter_topic(self._config, existing)
+            check_written_topics(plan.graph, self._config, self.admin, existing)
             self._check_upgrade(existing)
             check_internal_topics(specs, existing)
             self.admin.create_topics(specs)
@@ -266,15 +267,26 @@ class ApplicationRun:
         committed = self._known_offsets(state, plan)
         anew = self._made_anew(state, plan)
         committed = {part: at for part, at in committed.items() if part not in anew.parts}
-        self._batches = self._planner(plan, state, committed, anew)
-        self.runner = BatchRunner(
-            spark, self.application, batch_log, self.admin, member, self.slots, self._batches,
-            self._internal(plan, state, committed), places, self.fence, self.check_topics,
-            self.standby_listener,
-        )  # fmt: skip
-        self.runner.progress.continue_from(self._totals)
-        self._totals = self.runner.progress
-        self._meter = self.runner.meter = self._meter or self.runner.meter
+        lead = Lead(
+            application=self.application,
+            log=batch_log,
+            admin=self.admin,
+            offsets=self._offsets(places),
+            member=member,
+            placement=places,
+            positions=self._position(plan, committed),
+            internal=self._internal(plan, state, committed),
+            anew=anew,
+            read_committed=self._reads_committed,
+            fence=self.fence_slot,
+            check_topics=self.check_topics,
+            standby_listener=self.standby_listener,
+        )
+        self._begins_at = dict(lead.positions)
+        lead.internal.begin()
+        self.runner = BatchRunner(spark, lead, self.slots)
+        self.runner.continue_from(self._totals, self._meter)
+        self._totals, self._meter = self.runner.progress, self.runner.meter
         log.info("leading %s as generation %d", self.application_id, generation)
         return self.runner
 
@@ -307,9 +319,20 @@ class ApplicationRun:
         application, batch_log = self.application, self._log
         assert application is not None
         assert batch_log is not None
+        self._check_generation(application)
+        fence_slots(application, batch_log.state)
+
+    def fence_slot(self, number: int) -> None:
+        """Abort the open transaction of one slot, whose batch has failed."""
+        application = self.application
+        assert application is not None
+        # First: if another driver leads, its own producers must not be fenced.
+        self._check_generation(application)
+        fence_slot(application, number)
+
+    def _check_generation(self, application: Application) -> None:
         if self.instance is not None and self.instance.log.generation > application.generation:
             raise fenced(self.instance.log.generation)
-        fence_slots(application, batch_log.state)
 
     def _notify(self) -> None:
         with self._changed:
@@ -341,26 +364,13 @@ class ApplicationRun:
         )
 
     def _settle(self, state: LogState, plan: Plan) -> None:
-        """Find out whether the last batch is complete; refuse state of a plan that does not fit."""
+        """Refuse state of a plan that does not fit."""
         assert self._log is not None
         fingerprint = topology_fingerprint(self._graph)
         settled = self._settled(state)
-        if state.plan is not None:
-            expected = {
-                (TaskId(run.subtopology, number), run.stage)
-                for run in plan.runs
-                for number in range(plan.tasks(run.subtopology))
-            }
-            batch = state.plan.batch
-            markers = [state.markers.get(each) for each in expected]
-            is_finished = all(marker is not None and marker.batch == batch for marker in markers)
-            state.complete = max(state.complete, batch if is_finished else batch - 1)
         # An earlier release compared which topics match a pattern, too.
         earlier = topology_fingerprint(plan.graph)
         is_other = state.fingerprint not in (None, fingerprint, earlier)
-        # This plan cannot process records that another plan has written to a repartition topic.
-        if is_other or (settled.changes and plan.graph.internal_topics):
-            self._refuse_other_topology(state)
         self._refuse_leftovers(state, plan, settled)
         if state.fingerprint != fingerprint or settled.must_write:
             moved = renumbered(state.markers, plan, settled.renames) if is_other else None
@@ -391,20 +401,10 @@ class ApplicationRun:
             state.plan_fingerprint,
             plan_fingerprint(self._graph, self._config),
             application_id=self.application_id,
-            has_state=state.plan is not None or state.complete >= 0,
+            has_state=bool(state.markers),
             kept=self._kept or frozenset(),
             accepted=self._config[ACCEPTED_PLAN],
         )
-
-    def _refuse_other_topology(self, state: LogState) -> None:
-        if state.has_unfinished:
-            raise TopologyError(
-                "other-topology",
-                f"application {self.application_id!r} stopped inside a batch of a different"
-                " topology, which this one cannot finish",
-                fix="start the former program once more and close it, then start this one;"
-                " or give this one an application.id of its own",
-            )
 
     def _refuse_leftovers(self, state: LogState, plan: Plan, settled: Settlement) -> None:
         """Refuse to start if a repartition topic has unread records in another format."""
@@ -459,17 +459,25 @@ class ApplicationRun:
         return f"{self.application_id}-{topic}" if is_internal else topic
 
     def _known_offsets(self, state: LogState, plan: Plan) -> dict[TopicPartition, int]:
-        """Return committed offsets by the graph's names: the group's, else those of the markers."""
+        """Return committed offsets by the graph's names: the group's, else those of the markers.
+
+        Without transactions, a marker is written a moment before the group's offsets. If the group
+        is still where the marker's batch began, that batch is done nevertheless.
+        """
         group = self.admin.group_offsets(self.application_id)
         topics = {topic for run in plan.runs for topic in run.topics}
-        noted = state.continues_at(topics)
+        noted, began = state.positions(), state.began()
         of_group = {
             (topic, number): group[self._real(topic), number]
             for topic in topics
             for number in range(plan.partitions[topic])
             if (self._real(topic), number) in group
         }
-        return {**noted, **of_group}
+        if self._is_exactly_once:
+            # Both are committed together: an offset that differs was set by somebody.
+            return {**noted, **of_group}
+        done = {part: noted[part] for part, at in of_group.items() if began.get(part) == at}
+        return {**noted, **of_group, **done}
 
     def _internal(
         self, plan: Plan, state: LogState, committed: Mapping[TopicPartition, int]
@@ -477,35 +485,16 @@ class ApplicationRun:
         purge_s = self._config[REPARTITION_PURGE_INTERVAL_MS] / 1000
         noted = state.positions()
         skips = {p: of for p, of in state.skips().items() if noted.get(p) == committed.get(p)}
-        return InternalPositions(plan, self.admin, self._real, committed, skips, purge_s)
+        return InternalPositions(
+            plan, self.admin, self._real, committed, skips, purge_s,
+            committed=self._reads_committed,
+        )  # fmt: skip
 
-    def _planner(
-        self,
-        plan: Plan,
-        state: LogState,
-        committed: Mapping[TopicPartition, int],
-        anew: MadeAnew,
-    ) -> BatchPlanner:
-        inputs = Inputs(
-            global_parts=tuple(self._global_parts(plan)),
-            max_records=self._config[MAX_BATCH_RECORDS],
-            has_wall_clock=plan.has_wall_clock,
-            read_committed=self._reads_committed,
-            tasks=tuple(parts for run in plan.runs for parts in plan.inputs_of(run)),
-            max_idle_ms=self._config[MAX_TASK_IDLE_MS],
-        )
-        newest = -1 if state.plan is None else state.plan.batch
-        read = {} if state.plan is None else state.plan.global_ends
-        tables = {part: read.get(part, 0) for part in inputs.global_parts}
-        last = BatchPlan(newest, {}, self._position(plan, committed), 0, tables)
-        offsets: Offsets = self.admin
-        threads = None if self._places is None else self._places.threads
-        if isinstance(threads, SharedThreads):
-            offsets = threads.offsets.of(self.admin, admin_settings(self._config))
-        ends = self.admin.end_offsets(last.end, committed=self._reads_committed)
-        # Nothing of a topic that was made anew belongs to the batch that was under way.
-        ends |= {part: last.end[part] for part in anew.parts if part in last.end}
-        return BatchPlanner(offsets, inputs, last, unfinished(state, last.end, ends), anew)
+    def _offsets(self, places: Placement) -> Offsets:
+        """Return what answers questions about ends: in a pool, applications ask together."""
+        if isinstance(places.threads, SharedThreads):
+            return places.threads.offsets.of(self.admin, admin_settings(self._config))
+        return self.admin
 
     def _position(
         self, plan: Plan, committed: Mapping[TopicPartition, int]
@@ -516,9 +505,8 @@ class ApplicationRun:
             for topic in plan.external_topics
             for number in range(plan.partitions[topic])
         ]
-        known = usable_offsets(self.admin, {p: committed[p] for p in parts if p in committed})
-        return start_offsets(
-            parts, known, plan.graph, self.admin, self._config[AUTO_OFFSET_RESET],
+        return first_offsets(
+            parts, committed, plan.graph, self.admin, self._config[AUTO_OFFSET_RESET],
             read_committed=self._reads_committed,
         )  # fmt: skip
 
@@ -527,19 +515,23 @@ class ApplicationRun:
         return [(t, n) for t in topics for n in range(plan.partitions[t])]
 
     def pause(self, *, is_paused: bool) -> None:
-        if self._batches is not None:
-            self._batches.is_paused = is_paused
+        if self.runner is None:
+            return
+        if is_paused:
+            self.runner.is_paused.set()
+        else:
+            self.runner.is_paused.clear()
 
     # Down
 
-    def end_runner(self, *, is_clean: bool, patience_s: float, keeps_slots: bool = False) -> None:
-        """Wait for the current batch, then end; a clean end writes that the batch is complete."""
+    def end_runner(self, *, patience_s: float, keeps_slots: bool = False) -> None:
+        """Wait for the current batches, then end."""
         runner, self.runner = self.runner, None
         if runner is None:
             return
-        is_clean = runner.stop(patience_s) and is_clean
+        runner.stop(patience_s)
         try:
-            runner.close(is_clean=is_clean, keeps_slots=keeps_slots)
+            runner.close(keeps_slots=keeps_slots)
         except Exception as error:
             text = "slots of %s could not be released: %s"
             log.warning(text, self.application_id, error, exc_info=is_fault(error))
@@ -552,9 +544,9 @@ class ApplicationRun:
         if ended is not None:
             ended.release(list(ended.placement.endpoints))
 
-    def stop(self, *, is_clean: bool, patience_s: float, leave_group: bool = True) -> None:
+    def stop(self, *, patience_s: float, leave_group: bool = True) -> None:
         """End the batches, leave the group, and unlock the state directory."""
-        self.end_runner(is_clean=is_clean, patience_s=patience_s)
+        self.end_runner(patience_s=patience_s)
         self._release_ended()
         if self.instance is not None:
             self.instance.close()
@@ -566,16 +558,19 @@ class ApplicationRun:
     def lag(self) -> dict[TopicPartition, int]:
         """Return how many records of each source partition have not been processed yet."""
         runner, application = self.runner, self.application
-        if runner is None or application is None or self._batches is None:
+        if runner is None or application is None:
             raise StreamsError("not-started", "the application does not run batches here")
         plan = application.plan
         parts = [(t, n) for t in plan.external_topics for n in range(plan.partitions[t])]
         parts += self._global_parts(plan)
         # Up to the high watermark, also for a reader of committed records: what another program's
         # open transaction holds back is waiting to be processed, too.
-        ends = self.admin.end_offsets(parts)
-        position = runner.progress.position or self._batches.begins_at
-        self.last_lag = {part: max(ends[part] - position.get(part, 0), 0) for part in parts}
+        away = runner.away
+        ends = self.admin.end_offsets([part for part in parts if part not in away])
+        position = {**self._begins_at, **runner.progress.position}
+        found = {part: max(end - position.get(part, 0), 0) for part, end in ends.items()}
+        # Nobody can say more about a partition without a leader than what was known last.
+        self.last_lag = {part: found.get(part, self.last_lag.get(part, 0)) for part in parts}
         return self.last_lag
 
 

@@ -39,9 +39,11 @@ _REMEDIES = {
         Remedy.RERUN,
     ),
     **dict.fromkeys(
-        # A deleted topic of a pattern is left out from then on. A source that is missing by name is
-        # refused when the application begins again.
-        ("fenced", "not-leading", "offset-out-of-range", "partitions-changed", "unknown-topic"),
+        # A deleted topic of a pattern is left out from then on, and one that was created again may
+        # have fewer partitions. A source that is missing by name is refused when the application
+        # begins again.
+        ("fenced", "not-leading", "offset-out-of-range", "partitions-changed", "unknown-topic",
+         "unknown-partition"),
         Remedy.BEGIN_ANEW,
     ),
     "application-shut-down": Remedy.END,

@@ -28,10 +28,15 @@ class Idling:
     def held_back(
         self, start: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int], now_ms: int
     ) -> dict[TopicPartition, int]:
-        """Return the ends up to which a batch may read now."""
+        """Return the ends up to which a batch may read now.
+
+        Args:
+            start: where tasks begin to read; partitions that the batch leaves out are missing. To a
+                task that takes part, such an input is empty.
+        """
         allowed = dict(ends)
         for number, parts in enumerate(self._tasks):
-            waiting = [part for part in parts if ends[part] > start[part]]
+            waiting = [part for part in parts if part in start and ends[part] > start[part]]
             if len(waiting) in (0, len(parts)):
                 self._since.pop(number, None)
             elif now_ms - self._since.setdefault(number, now_ms) < self._patience_ms:

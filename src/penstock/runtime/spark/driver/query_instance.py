@@ -88,7 +88,7 @@ class QueryInstance(Asking):
         self._closing.set()
         run, self._run = self._run, None
         if run is not None:
-            run.stop(is_clean=True, patience_s=0.0)
+            run.stop(patience_s=0.0)
         server, self._server = self._server, None
         if server is not None:
             server.stop()

@@ -49,7 +49,7 @@ def owned_topics(application_id: str, topics: Iterable[str]) -> list[str]:
     return [
         name
         for name in names
-        if name == batches_topic(application_id)
+        if name in (batches_topic(application_id), f"{application_id}-penstock-backfill")
         or (
             name.startswith(own)
             and _INTERNAL.fullmatch(name)

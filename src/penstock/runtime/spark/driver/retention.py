@@ -32,7 +32,7 @@ _ROOM_MS = _DAY_MS // 2
 
 
 class ChangelogRetention:
-    """Sets the retention of changelogs after each batch, by the event time of the tasks."""
+    """Sets the retention of changelogs now and then, by the event time of the tasks."""
 
     def __init__(self, plan: Plan, config: StreamsConfig, admin: Admin) -> None:
         self._admin = admin

@@ -41,6 +41,9 @@ _DEFAULTS: dict[str, Any] = {
     "spark.network.timeout": "30s",
     "spark.network.timeoutInterval": "10s",
     "spark.executor.heartbeatInterval": "5s",
+    # A little less than the time between two updates of ``spark_pages``: a heartbeat, which knows
+    # nothing of what stream threads do, is then hardly ever shown.
+    "spark.ui.liveUpdate.period": "900ms",
     "spark.log.level": "ERROR",
 }
 #: How often a task may fail until Spark ends all tasks of its job: all stream threads. Spark counts
@@ -62,6 +65,7 @@ _LOCAL: dict[str, Any] = {
     # Here driver and executor are one process. Spark compares their heartbeats by the clock of the
     # machine: one that is set ahead, or that sleeps, would make them lose each other for good.
     "spark.storage.blockManagerHeartbeatTimeoutMs": "3650d",
+    "spark.executor.heartbeatInterval": "10s",
 }
 #: Stream threads are tasks that stay. So many more tasks run beside them: those of other
 #: applications, of ``to_spark``, and of the user's own jobs.
@@ -169,7 +173,10 @@ def _start_workers(context: SparkContext) -> None:
     """Let Spark start its Python processes, which takes a while and needs no application."""
     slots = context.defaultParallelism
     try:
-        context.parallelize(range(slots), slots).mapPartitions(_nothing).count()
+        tasks: Any = context.parallelize(range(slots), slots).mapPartitions(_nothing)
+        context._jsc.setCallSite(context.appName)
+        context.setJobDescription("Python workers start")
+        tasks._jrdd.count()
     except Exception:
         log.debug("Spark's Python processes could not be started early", exc_info=True)
 

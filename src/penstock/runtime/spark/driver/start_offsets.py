@@ -1,14 +1,15 @@
-"""Finds where an application starts to read a partition without a committed offset."""
+"""Finds where an application starts to read each partition of its sources."""
 
 from __future__ import annotations
 
 import logging
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from penstock.errors import StreamsError
 from penstock.kafka.admin import Admin
+from penstock.kafka.errors import KafkaRequestError
 from penstock.model.topic_partition import TopicPartition
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Source
@@ -16,6 +17,45 @@ from penstock.topology.nodes import Source
 log = logging.getLogger(__name__)
 
 _DURATION = re.compile(r"by_duration:PT(\d+)(?:\.(\d+))?S")
+
+
+def first_offsets(
+    parts: Collection[TopicPartition],
+    committed: Mapping[TopicPartition, int],
+    graph: Graph,
+    admin: Admin,
+    default: str,
+    *,
+    read_committed: bool = False,
+) -> dict[TopicPartition, int]:
+    """Return where reading begins: where committed offsets continue, or as the policies say.
+
+    A partition without a leader cannot be asked, and the others do not wait for it. It begins where
+    it was committed. If that does not fit when it has a leader again, the application begins anew.
+
+    Raises:
+        KafkaRequestError: ``kafka-not-ready``, if nothing is known about such a partition.
+    """
+
+    def asked(some: Collection[TopicPartition]) -> dict[TopicPartition, int]:
+        known = usable_offsets(admin, {part: committed[part] for part in some if part in committed})
+        return start_offsets(some, known, graph, admin, default, read_committed=read_committed)
+
+    try:
+        return asked(parts)
+    except KafkaRequestError as error:
+        if error.code != "kafka-not-ready":
+            raise
+        found = admin.topics()
+        away = [(t, n) for t, n in parts if t in found and found[t].partitions[n].leader < 0]
+        policies = _policies(graph, default)
+        from_zero = [part for part in away if policies.get(part[0], default) == "earliest"]
+        told = {**dict.fromkeys(from_zero, 0), **{p: committed[p] for p in away if p in committed}}
+        if not away or len(told) < len(away):
+            raise
+    named = ", ".join(f"{topic!r} partition {number}" for topic, number in away)
+    log.warning("%s: no leader at the moment; reading of the others begins", named)
+    return {**asked([part for part in parts if part not in told]), **told}
 
 
 def start_offsets(

@@ -19,16 +19,13 @@ from pyspark.sql import SparkSession
 from penstock.config import (
     APPLICATION_ID,
     BOOTSTRAP_SERVERS,
-    DEAD_LETTER_TOPIC,
     DEFAULT_API_TIMEOUT_MS,
     NUM_STREAM_THREADS,
     SETTINGS,
     StreamsConfig,
 )
-from penstock.errors import ConfigError, InvalidStateError
-from penstock.kafka.admin import Admin
+from penstock.errors import ConfigError, InvalidStateError, PenstockError
 from penstock.kafka.broker_registry import running_project_broker
-from penstock.kafka.embedded import shared_broker
 from penstock.model.time.duration import Duration, to_ms
 from penstock.processor.listeners import StandbyUpdateListener, StateRestoreListener
 from penstock.runtime.background import begun
@@ -44,6 +41,7 @@ from penstock.runtime.spark.driver.failures import (
     may_pass,
     remedy,
 )
+from penstock.runtime.spark.driver.observing.failure_log import now_ms
 from penstock.runtime.spark.driver.observing.idle import is_idle
 from penstock.runtime.spark.driver.observing.metadata import (
     StreamsMetrics,
@@ -56,10 +54,10 @@ from penstock.runtime.spark.driver.observing.start_waits import StartWaits, star
 from penstock.runtime.spark.driver.session import end_jvm, spark_session, stop_session
 from penstock.runtime.spark.driver.stores.asking import Asking
 from penstock.runtime.spark.driver.stores.instance_stores import InstanceStores
-from penstock.runtime.spark.driver.topics import make_topics
+from penstock.runtime.spark.driver.topics import private_broker
 from penstock.runtime.spark.exchange.stage_request import Restore
 from penstock.runtime.states import NEXT, ExceptionResponse, State, StateListener, not_running
-from penstock.runtime.uncaught import Uncaught, UncaughtHandler
+from penstock.runtime.uncaught import Answer, Uncaught, UncaughtHandler
 from penstock.serving.server import ServingServer
 from penstock.topology.explanation import Explanation
 from penstock.topology.topology import Topology, checked_topology
@@ -113,6 +111,8 @@ class KafkaStreams(Asking):
         self._state = State.CREATED
         self._listener: StateListener | None = None
         self._uncaught = Uncaught()
+        #: What the handler has answered to the error of a slot that ends the application.
+        self._answer: Answer | None = None
         self._changed = threading.Condition()
         self._lifecycle_lock = threading.RLock()
         self._run: ApplicationRun | None = None
@@ -134,6 +134,7 @@ class KafkaStreams(Asking):
         self._waits = StartWaits()
         self._server: ServingServer | None = None
         self.error: Exception | None = None
+        self.state_since_ms = now_ms()
 
     # Life
 
@@ -153,16 +154,16 @@ class KafkaStreams(Asking):
         except BaseException as error:
             if self._closing.is_set() and isinstance(error, Exception):
                 # The application was closed meanwhile, so the error does not matter.
-                self._tear_down(is_clean=False)
+                self._tear_down()
                 return
             self._to(State.PENDING_ERROR)
-            self._tear_down(is_clean=False)
+            self._tear_down()
             self.error = error if isinstance(error, Exception) else None
             self._to(State.ERROR)
             raise
         if self._closing.is_set():
             # Another thread closed the application meanwhile, so end what was started after that.
-            self._tear_down(is_clean=False)
+            self._tear_down()
             return
         self._main = threading.Thread(target=self._work, name="penstock-main", daemon=True)
         self._main.start()
@@ -219,7 +220,7 @@ class KafkaStreams(Asking):
             return self._changed.wait_for(lambda: self._state.has_ended, seconds)
 
     def close(self, timeout: Duration | None = None, leave_group: bool | None = None) -> bool:
-        """End after the current batch; return true if that was clean and in time.
+        """End after the current batches; return true if that was clean and in time.
 
         Args:
             leave_group: False keeps the membership in the consumer group until the session ends, so
@@ -281,10 +282,10 @@ class KafkaStreams(Asking):
         self._listener = listener
 
     def set_uncaught_exception_handler(self, handler: UncaughtHandler) -> None:
-        """Call ``handler(error)`` when a batch fails, to decide what to do; by default, end.
+        """Call ``handler(error)`` when a slot's batch fails, to decide what to do; by default, end.
 
-        It returns an ``ExceptionResponse`` or its name as text. It may also close the application,
-        or end the process with ``sys.exit``.
+        It returns an ``ExceptionResponse`` or its name as text. With ``REPLACE_THREAD`` only the
+        partition that fails waits. It may also close the application, or call ``sys.exit``.
         """
         self._uncaught.handler = handler
 
@@ -338,8 +339,7 @@ class KafkaStreams(Asking):
 
         Faults in the column path are counted while the application runs, as in ``metrics()``.
         """
-        planned = self._topology.explain(self._config)
-        return replace(planned, column_errors=column_errors(self._run))
+        return replace(self._topology.explain(self._config), column_errors=column_errors(self._run))
 
     def metadata_for_local_threads(self) -> list[ThreadMetadata]:
         """Return which tasks each stream thread (a Spark task slot) runs."""
@@ -358,13 +358,13 @@ class KafkaStreams(Asking):
     # Steering
 
     def add_stream_thread(self) -> str:
-        """Add a slot from the next batch on, and return its name."""
+        """Add a slot as soon as all are between two batches, and return its name."""
         self._threads += 1
         self._set_threads()
         return f"{self._config[APPLICATION_ID]}-StreamThread-{self._threads}"
 
     def remove_stream_thread(self, timeout: Duration | None = None) -> str | None:
-        """Remove a slot from the next batch on, and return its name; None if there is only one."""
+        """Remove a slot between two batches, and return its name; None if there is only one."""
         if self._threads == 1:
             return None
         self._threads -= 1
@@ -390,7 +390,7 @@ class KafkaStreams(Asking):
 
     def _bring_up(self) -> None:
         """Start Spark, and prepare the topics and the group in Kafka meanwhile."""
-        self._server = start_server(self, self._config, lambda: self._run)
+        self._server = start_server(self, self._config, lambda: self._run, self._waits.failures)
         prepared = begun(self._prepare, "penstock-prepare")
         if self._config[BOOTSTRAP_SERVERS]:
             # A missing topic is known within a moment, and Spark needs seconds to start.
@@ -421,7 +421,7 @@ class KafkaStreams(Asking):
 
     def _prepare(self) -> ApplicationRun:
         if not self._config[BOOTSTRAP_SERVERS]:
-            servers = running_project_broker() or self._private_broker()
+            servers = running_project_broker() or private_broker(self._topology.graph, self._config)
             self._config = StreamsConfig({**self._config, BOOTSTRAP_SERVERS.name: servers})
         warn_of_unasked_handler(self._topology.graph, self._config)
         run = ApplicationRun(self._topology.graph, self._config, self._threads, _SECRET)
@@ -435,14 +435,6 @@ class KafkaStreams(Asking):
         is_late = time.monotonic() > self._start_deadline
         return not self._closing.is_set() and may_pass(error, is_late=is_late)
 
-    def _private_broker(self) -> str:
-        """Start the broker of this process, and create the program's topics there."""
-        servers = shared_broker().bootstrap_servers
-        admin = Admin({"bootstrap.servers": servers})
-        partitions, letters = self._config[NUM_STREAM_THREADS], self._config[DEAD_LETTER_TOPIC]
-        make_topics(admin, self._topology.graph, partitions, letters)
-        return servers
-
     def _work(self) -> None:
         try:
             self._live()
@@ -451,8 +443,7 @@ class KafkaStreams(Asking):
 
     def _live(self) -> None:
         """Lead whenever it is this instance's turn, until the application is closed."""
-        failures = 0
-        run, is_new = self._run, True
+        failures, run, is_new = 0, self._run, True
         assert run is not None
         while not self._closing.is_set():
             has_run = False
@@ -462,7 +453,7 @@ class KafkaStreams(Asking):
                 runner = self._begin(run)
                 if self._closing.is_set():
                     # Closed while the runner was created, so only this thread can end it.
-                    run.end_runner(is_clean=False, patience_s=0.0)
+                    run.end_runner(patience_s=0.0)
                     return
                 self._has_started.set()
                 runner.run(is_restored=lambda: self._to(State.RUNNING))
@@ -472,14 +463,14 @@ class KafkaStreams(Asking):
                     return
                 has_run = run.runner is not None and run.runner.has_run
                 failure = explained(error)
-                self._waits.failed(failure.message)
+                self._waits.failed(failure)
                 if not self._goes_on(failure):
                     return
             finally:
                 is_new = False
             failures = 0 if has_run else failures + 1
             self._to(State.REBALANCING)
-            run.end_runner(is_clean=False, patience_s=_BATCH_S, keeps_slots=True)
+            run.end_runner(patience_s=_BATCH_S, keeps_slots=True)
             self._closing.wait(
                 _SECONDS_BETWEEN_RESTARTS[min(failures, len(_SECONDS_BETWEEN_RESTARTS) - 1)]
             )
@@ -508,10 +499,22 @@ class KafkaStreams(Asking):
         run.slots = self._threads
         runner = run.lead(self._spark)
         runner.slots = self._threads
+        runner.decide = self._replaces
         runner.restores.listener = self._restore_listener
+        runner.show(lambda: self._state.value)
         run.pause(is_paused=self._is_paused)
         self._waits.over()
         return runner
+
+    def _replaces(self, error: PenstockError) -> bool:
+        """Ask the user about an error of one slot; true lets that slot begin again by itself."""
+        log.error("a batch failed: %s", error)
+        answer = self._uncaught.ask(error, is_closing=self._closing.is_set)
+        if answer.response is not ExceptionResponse.REPLACE_THREAD or self._closing.is_set():
+            self._answer = answer
+            return False
+        self._to(State.REBALANCING)
+        return True
 
     def _goes_on(self, error: Exception) -> bool:
         """Decide what to do after a failure; return true if the application begins again."""
@@ -527,10 +530,11 @@ class KafkaStreams(Asking):
         if is_first and self._may_pass(error):
             log.warning("not started yet: %s", error)
             return True
-        if not is_first:
-            log.error("a batch failed: %s", error)
+        answer, self._answer = self._answer, None
         if not is_first and kind is not Remedy.END:
-            answer = self._uncaught.ask(error, is_closing=self._closing.is_set)
+            if answer is None:
+                log.error("a batch failed: %s", error)
+                answer = self._uncaught.ask(error, is_closing=self._closing.is_set)
             if self._closing.is_set() or answer.response is ExceptionResponse.REPLACE_THREAD:
                 return not self._closing.is_set()
             error = answer.error
@@ -542,7 +546,7 @@ class KafkaStreams(Asking):
     def _give_up(self, error: Exception | None) -> None:
         self.error = error
         self._to(State.PENDING_ERROR)
-        self._tear_down(is_clean=False)
+        self._tear_down()
         self._to(State.ERROR)
         self._has_started.set()
 
@@ -550,20 +554,20 @@ class KafkaStreams(Asking):
         if self._state.has_ended or self._state is State.PENDING_SHUTDOWN:
             return
         self._to(State.PENDING_SHUTDOWN)
-        self._tear_down(is_clean=True)
+        self._tear_down()
         if not self._has_spark.wait(_SPARK_START_S):
             end_jvm()
         self._to(State.NOT_RUNNING)
         self._has_started.set()
 
-    def _tear_down(self, *, is_clean: bool) -> None:
+    def _tear_down(self) -> None:
         runner, waits = self._runner(), self._waits.told(has_started=False)
-        is_in_trouble = (runner.progress.waiting_for if runner else waits) is not None
+        is_in_trouble = runner.is_in_trouble if runner else waits is not None
         with self._lifecycle_lock:
             run, self._run = self._run, None
             if run is not None:
-                given = {"is_clean": is_clean, "leave_group": self._leave_group}
-                stopping = begun(partial(run.stop, patience_s=_BATCH_S, **given), "penstock-stop")
+                stop = partial(run.stop, patience_s=_BATCH_S, leave_group=self._leave_group)
+                stopping = begun(stop, "penstock-stop")
                 # Without Kafka, every step of a clean end takes as long as its own limit.
                 wait([stopping], _TROUBLE_S if is_in_trouble else None)
             server, self._server = self._server, None
@@ -581,17 +585,15 @@ class KafkaStreams(Asking):
             runner.slots = self._threads
 
     def _leading(self) -> ApplicationRun:
-        run = self._run
-        if run is None or run.runner is None:
+        if (run := self._run) is None or run.runner is None:
             raise not_running(self._state)
         return run
 
     def _to(self, new: State) -> None:
         with self._changed:
-            old = self._state
-            if new not in NEXT[old]:
+            if new not in NEXT[old := self._state]:
                 return
-            self._state = new
+            self._state, self.state_since_ms = new, now_ms()
             log.info("%s: %s → %s", self._config[APPLICATION_ID], old.value, new.value)
             self._changed.notify_all()
         if self._listener is not None:

@@ -22,7 +22,7 @@ from penstock.runtime.spark.driver.executors.spark_executors import is_local, lo
 from penstock.runtime.spark.driver.purge import Purge
 from penstock.runtime.spark.exchange.batch_log import BatchLog, offset_rows, offsets_from
 from penstock.runtime.spark.exchange.plan import to_spark_topic
-from penstock.runtime.spark.exchange.stage_request import Application, Report
+from penstock.runtime.spark.exchange.stage_request import Application
 from penstock.runtime.spark.worker.reader import RangeReader
 from penstock.topology.graph import Graph
 from penstock.topology.nodes.topics.to_spark import ToSpark
@@ -35,7 +35,7 @@ def spark_sinks(graph: Graph) -> list[ToSpark]:
 
 
 class SparkSinks:
-    """Calls the functions of all ``to_spark`` nodes after each batch that has rows for them."""
+    """Calls the functions of all ``to_spark`` nodes after each cut that has rows for them."""
 
     def __init__(
         self, spark: SparkSession, application: Application, batch_log: BatchLog, admin: Admin
@@ -50,34 +50,39 @@ class SparkSinks:
         config = StreamsConfig(application.config)
         self._purge = Purge(admin, config[REPARTITION_PURGE_INTERVAL_MS] / 1000)
 
-    def call(self, batch: int, reports: Iterable[Report]) -> None:
-        """Call the function of every node with its new rows; unfinished calls come first."""
-        if not self._sinks:
-            return
-        reports = list(reports)
-        written = {part: end for report in reports for part, end in report.written.items()}
-        is_known = not any(report.is_repeated for report in reports)
+    @property
+    def has_any(self) -> bool:
+        return bool(self._sinks)
+
+    def call(self, number: int, written: Mapping[TopicPartition, int] | None) -> None:
+        """Call the function of every node with its new rows; unfinished calls come first.
+
+        Args:
+            number: the cut whose rows these are.
+            written: the next offset of every partition with rows; None if only Kafka knows it.
+        """
         for sink in self._sinks:
             told = self._log.state.sinks.get(sink.name)
             if told is not None and not told["done"]:
                 # The driver ended, or the function raised, before the call was complete.
                 self._hand_over(sink, told)
-            self._call(sink, batch, written if is_known and told is not None else None)
+            self._call(sink, number, None if told is None else written)
 
     def _call(
-        self, sink: ToSpark, batch: int, written: Mapping[TopicPartition, int] | None
+        self, sink: ToSpark, number: int, written: Mapping[TopicPartition, int] | None
     ) -> None:
         parts = self._parts(sink)
         told = self._log.state.sinks.get(sink.name)
         start = dict.fromkeys(parts, 0) | ({} if told is None else offsets_from(told["end"]))
         if written is None:
+            # Up to the high watermark: a commit returns a moment before the broker shows its rows.
             ends = self._admin.end_offsets(parts)
         else:
-            ends = {part: written.get(part, start[part]) for part in parts}
+            ends = {part: max(written.get(part, 0), start[part]) for part in parts}
         if all(ends[part] <= start[part] for part in parts):
             return
         told = {
-            "batch": batch, "start": offset_rows(start), "end": offset_rows(ends), "done": False,
+            "batch": number, "start": offset_rows(start), "end": offset_rows(ends), "done": False,
         }  # fmt: skip
         self._log.note_sink(sink.name, told)
         self._hand_over(sink, told)

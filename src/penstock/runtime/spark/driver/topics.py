@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from penstock.config import (
     APPLICATION_ID,
     DEAD_LETTER_TOPIC,
+    NUM_STREAM_THREADS,
     REPLICATION_FACTOR,
     WINDOW_CHANGELOG_RETENTION_MS,
     StreamsConfig,
 )
-from penstock.errors import ConfigError, TopologyError
+from penstock.errors import TopologyError
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import Topic, TopicSpec
-from penstock.kafka.client_config import producer_settings
-from penstock.kafka.clients import new_producer
+from penstock.kafka.embedded import shared_broker
 from penstock.model.time.duration import MAX_LONG
 from penstock.runtime.spark.exchange.plan import Plan, to_spark_topic
 from penstock.runtime.spark.worker.writer import LARGEST_BUNDLE
@@ -30,8 +29,6 @@ from penstock.topology.validate import nearest
 #: Records of internal topics have the times of events, or of a clock that may be wrong. Kafka 4
 #: refuses records that are an hour ahead, unless a topic takes them; Kafka 3.5 has no such setting.
 _ANY_TIME = {"message.timestamp.after.max.ms": str(MAX_LONG)}
-#: A broker that creates topics by itself needs about a second.
-_CREATED_S = 3.0
 _WINDOWED = (StoreKind.WINDOW, StoreKind.TIMESTAMPED_WINDOW, StoreKind.SESSION)
 
 
@@ -89,6 +86,14 @@ def make_topics(
     admin.create_topics(TopicSpec(name, max([partitions, *sizes])) for name in wanted)
 
 
+def private_broker(graph: Graph, config: StreamsConfig) -> str:
+    """Start the broker of this process, and create the program's topics there."""
+    servers = shared_broker().bootstrap_servers
+    partitions, letters = config[NUM_STREAM_THREADS], config[DEAD_LETTER_TOPIC]
+    make_topics(Admin({"bootstrap.servers": servers}), graph, partitions, letters)
+    return servers
+
+
 def external_topics(graph: Graph) -> list[str]:
     """Return the topics of the graph that are not internal, sources first."""
     sources = [
@@ -121,28 +126,6 @@ def check_internal_topics(specs: Iterable[TopicSpec], existing: Mapping[str, Top
                 " the old size, or give the application another application.id, or reset it with"
                 " penstock reset",
             )
-
-
-def check_dead_letter_topic(config: StreamsConfig, existing: Mapping[str, Topic]) -> None:
-    """Refuse a dead letter topic that does not exist, before a bad record stops the application.
-
-    A producer asks for it first: there are brokers that create a topic then.
-    """
-    topic = config[DEAD_LETTER_TOPIC]
-    if topic is None or topic in existing:
-        return
-    producer, deadline = new_producer(producer_settings(config)), time.monotonic() + _CREATED_S
-    while time.monotonic() < deadline:
-        found = producer.list_topics(topic, timeout=10.0).topics.get(topic)
-        if found is not None and found.error is None:
-            return
-        time.sleep(0.2)
-    raise ConfigError(
-        "missing-dead-letter-topic",
-        f"the topic for dead letters, {topic!r}, does not exist{nearest(topic, existing)}",
-        fix=f"create it before the application starts: penstock topics create {topic};"
-        f" or change {DEAD_LETTER_TOPIC.name}",
-    )
 
 
 def repartition_config(config: StreamsConfig) -> dict[str, str]:

@@ -1,17 +1,18 @@
-"""The batch log: which driver leads, the plan of the newest batch, and which tasks are done.
+"""The batch log: which driver leads, and where each task is.
 
 Each application has one: a compacted topic with one partition. A driver that begins to lead takes
-the next generation here. Each slot writes, inside its transaction, the plan of the batch and a
-marker per task. So, whichever process dies, the next driver finds a batch that was committed only
-in part, and finishes it over the same offset ranges. Tasks that had committed do not run again.
+the next generation here. Each slot writes, inside its transaction, a marker per task. So, whichever
+process dies, the next driver finds where every task has come to, and what has committed does not
+run again.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import threading
 import time
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -25,55 +26,13 @@ from penstock.model.task_id import TaskId
 from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.exchange.stage_request import Skips
 
-PLAN_KEY = "plan"
 GENERATION_KEY = "generation"
 CUT_KEY = "cut"
+GLOBAL_ENDS_KEY = "global-ends"
 #: The timestamp of every record of the log. A topic refuses records whose time is too far ahead of
 #: the broker's clock, and the clock of a driver may be wrong. No reader uses the time.
 LOG_TIME_MS = 1
-_ANSWER_S, _FINISH_S = 30.0, 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class BatchPlan:
-    """The input of one batch: offset ranges, the wall clock, and where global topics end."""
-
-    batch: int
-    start: Mapping[TopicPartition, int]
-    end: Mapping[TopicPartition, int]
-    clock_ms: int
-    global_ends: Mapping[TopicPartition, int]
-    #: The offsets at which the batch before this one stopped reading global topics.
-    global_start: Mapping[TopicPartition, int] = field(default_factory=dict)
-
-    @property
-    def has_input(self) -> bool:
-        return self.start != self.end
-
-    def to_json(self) -> bytes:
-        return json.dumps(
-            {
-                "batch": self.batch,
-                "start": offset_rows(self.start),
-                "end": offset_rows(self.end),
-                "clock_ms": self.clock_ms,
-                "global_ends": offset_rows(self.global_ends),
-                "global_start": offset_rows(self.global_start),
-            }
-        ).encode()
-
-    @staticmethod
-    def from_json(data: bytes) -> BatchPlan:
-        read = json.loads(data)
-        return BatchPlan(
-            read["batch"],
-            offsets_from(read["start"]),
-            offsets_from(read["end"]),
-            read["clock_ms"],
-            offsets_from(read["global_ends"]),
-            # A batch log that an older version wrote does not have this field.
-            offsets_from(read.get("global_start", read["global_ends"])),
-        )
+_ANSWER_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +43,9 @@ class Marker:
     clocks: Clocks
     positions: Mapping[TopicPartition, int] = field(default_factory=dict)
     skips: Mapping[TopicPartition, Skips] = field(default_factory=dict)
+    #: Where the task began to read in this batch. Without transactions, the group's offsets are
+    #: committed a moment later: if they are still here, the positions of the marker count.
+    began: Mapping[TopicPartition, int] = field(default_factory=dict)
 
     def to_json(self) -> bytes:
         skips = [[*part, offset, rows] for part, of in self.skips.items() for offset, rows in
@@ -93,6 +55,7 @@ class Marker:
                 "batch": self.batch,
                 "clocks": self.clocks,
                 "positions": offset_rows(self.positions),
+                "began": offset_rows(self.began),
                 "skips": skips,
             }
         ).encode()
@@ -104,15 +67,16 @@ class Marker:
         for topic, number, offset, rows in read.get("skips", ()):
             skips.setdefault((topic, number), {})[offset] = rows
         positions = offsets_from(read.get("positions", []))
-        return Marker(read["batch"], read["clocks"], positions, skips)
+        began = offsets_from(read.get("began", []))
+        return Marker(read["batch"], read["clocks"], positions, skips, began)
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Where every changelog stood after a complete batch: one state of all stores together.
+    """Where every changelog stands at a moment at which all stores agree.
 
-    Copies of stores apply changelogs up to the offsets of a cut and never stop in between, so
-    that they show the stores as they were between two batches.
+    Copies of stores apply changelogs up to the offsets of a cut and never stop in between.
+    ``batch`` is the number of the cut.
     """
 
     generation: int
@@ -181,9 +145,6 @@ class InstanceRecord:
 class LogState:
     """The content of the batch log, kept up to date record by record."""
 
-    plan: BatchPlan | None = None
-    #: The last batch that every task has committed.
-    complete: int = -1
     #: The last marker of each task in each stage.
     markers: dict[tuple[TaskId, int], Marker] = field(default_factory=dict)
     fingerprint: str | None = None
@@ -202,14 +163,17 @@ class LogState:
     #: By id: every instance that has registered and has not left.
     instances: dict[str, InstanceRecord] = field(default_factory=dict)
     cut: Cut | None = None
+    #: By partition of a global topic: up to where the dead letters of its records are written.
+    global_ends: dict[TopicPartition, int] = field(default_factory=dict)
     #: The cluster's id of each topic that the application reads or owns, by name.
     topic_ids: dict[str, str] = field(default_factory=dict)
     #: By name of a ``to_spark`` node: the batch and range that its function was last called with.
     sinks: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
-    def has_unfinished(self) -> bool:
-        return self.plan is not None and self.plan.batch > self.complete
+    def newest_batch(self) -> int:
+        """The largest number of a batch that any task has committed; -1 if none has."""
+        return max((marker.batch for marker in self.markers.values()), default=-1)
 
     def done(self, batch: int, stage: int) -> dict[TaskId, Marker]:
         """Return the tasks that have committed this stage of this batch."""
@@ -229,33 +193,28 @@ class LogState:
                 clocks[task] = marker.clocks
         return clocks
 
-    def positions(self, since: int = -1) -> dict[TopicPartition, int]:
+    def positions(self) -> dict[TopicPartition, int]:
         """Return the offset at which reading continues, for every partition.
 
         Each partition is read by one task in one stage.
-
-        Args:
-            since: leave out the markers of batches before this one.
         """
-        found: dict[TopicPartition, tuple[int, int]] = {}
+        return {part: at for part, (_, at) in self._newest_positions().items()}
+
+    def began(self) -> dict[TopicPartition, int]:
+        """Return where the newest batch of each partition began to read it."""
+        found: dict[TopicPartition, int] = {}
+        for part, (marker, _) in self._newest_positions().items():
+            if part in marker.began:
+                found[part] = marker.began[part]
+        return found
+
+    def _newest_positions(self) -> dict[TopicPartition, tuple[Marker, int]]:
+        found: dict[TopicPartition, tuple[Marker, int]] = {}
         for marker in self.markers.values():
-            if marker.batch < since:
-                continue
             for part, offset in marker.positions.items():
-                if found.get(part, (-1, 0))[0] <= marker.batch:
-                    found[part] = marker.batch, offset
-        return {part: offset for part, (_, offset) in found.items()}
-
-    def continues_at(self, topics: Container[str]) -> dict[TopicPartition, int]:
-        """Return where reading continues if the group's offsets have expired or were deleted.
-
-        A task without a marker of the newest batch is still where that batch began. A task with
-        one has committed its part, and must not process it again.
-        """
-        if self.plan is None:
-            return self.positions()
-        began = {part: at for part, at in self.plan.start.items() if part[0] in topics}
-        return self.positions() | began | self.positions(since=self.plan.batch)
+                if part not in found or found[part][0].batch <= marker.batch:
+                    found[part] = marker, offset
+        return found
 
     def skips(self) -> dict[TopicPartition, Skips]:
         """Return how much of the bundles after the positions has been processed already."""
@@ -275,11 +234,7 @@ class LogState:
                 self.instances.pop(key.removeprefix("instance/"), None)
             return
         data = value.encode() if isinstance(value, str) else bytes(value)
-        if key == PLAN_KEY:
-            self.plan = BatchPlan.from_json(data)
-        elif key == "complete":
-            self.complete = int(data)
-        elif key == "topology":
+        if key == "topology":
             self.fingerprint = data.decode()
         elif key == "plan-fingerprint":
             self.plan_fingerprint = data
@@ -294,6 +249,8 @@ class LogState:
             # A driver that was replaced may still write a cut. It must not win over a newer one.
             if self.cut is None or cut.generation >= self.cut.generation:
                 self.cut = cut
+        elif key == GLOBAL_ENDS_KEY:
+            self.global_ends = offsets_from(json.loads(data))
         elif key.startswith("instance/"):
             self.instances[key.removeprefix("instance/")] = InstanceRecord.from_json(data)
         elif key == "shut-down":
@@ -330,6 +287,8 @@ class BatchLog:
         self._producer = new_producer(settings)
         if exactly_once:
             self._producer.init_transactions(timeout_s)
+        #: Held while records are written: threads of the driver write about different things.
+        self._writing = threading.Lock()
         #: Writes records that do not need a transaction.
         self._notes = LogNotes(topic, producer)
         self.state = LogState()
@@ -371,26 +330,6 @@ class BatchLog:
             "exactly_once": state.had_transactions,
         }
         self._write(GENERATION_KEY, json.dumps(told).encode())
-
-    def begin(self, plan: BatchPlan) -> None:
-        """Make this plan the newest; without transactions, also write it before it runs.
-
-        With transactions, each slot writes the plan beside its markers. So a batch of which
-        nothing is committed leaves no trace, and a new driver may plan it differently.
-        """
-        if not self._exactly_once:
-            self._write(PLAN_KEY, plan.to_json())
-        self.state.plan = plan
-
-    def finish(self, batch: int) -> None:
-        """Write that every task of the batch has committed.
-
-        If this record is missing, the next driver finds the same from the markers. So the call does
-        not wait long for a broker that cannot be reached: closing an application would seem to
-        hang.
-        """
-        self._write("complete", str(batch).encode(), min(_FINISH_S, self._timeout_s))
-        self.state.complete = batch
 
     def note_cut(self, cut: Cut) -> None:
         """Write a cut, up to which copies of stores may apply the changelogs.
@@ -442,14 +381,15 @@ class BatchLog:
         self._write_all({key: value}, self._timeout_s if timeout_s is None else timeout_s)
 
     def _write_all(self, rows: Mapping[str, bytes | None], timeout_s: float) -> None:
-        if self._exactly_once:
-            self._producer.begin_transaction()
-        for key, value in rows.items():
-            self._producer.produce(self.topic, value, key, partition=0, timestamp=LOG_TIME_MS)
-        if self._exactly_once:
-            self._producer.commit_transaction(timeout_s)
-        elif self._producer.flush(timeout_s):
-            raise _silent(self.topic)
+        with self._writing:
+            if self._exactly_once:
+                self._producer.begin_transaction()
+            for key, value in rows.items():
+                self._producer.produce(self.topic, value, key, partition=0, timestamp=LOG_TIME_MS)
+            if self._exactly_once:
+                self._producer.commit_transaction(timeout_s)
+            elif self._producer.flush(timeout_s):
+                raise _silent(self.topic)
 
 
 class LogNotes:

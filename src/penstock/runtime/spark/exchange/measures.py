@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.model.latencies import NO_LATENCIES, Latencies, sampled, spread
 from penstock.model.task_id import TaskId
 
 
@@ -17,9 +18,11 @@ class Span:
     total: float
     least: float
     most: float
+    #: A histogram of the values, for ages of records.
+    sample: Latencies = field(default=NO_LATENCIES, repr=False, compare=False)
 
     def __add__(self, other: Span) -> Span:
-        """Return the span over the values of both spans."""
+        """Return the span over the values of both spans, without a histogram."""
         return Span(
             self.count + other.count,
             self.total + other.total,
@@ -101,7 +104,8 @@ def ages(timestamps: Sequence[int], now_ms: int) -> Span | None:
         total, least, most = int(array.sum()), int(array.min()), int(array.max())
     else:
         total, least, most = sum(timestamps), min(timestamps), max(timestamps)
-    return Span(count, count * now_ms - total, now_ms - most, now_ms - least)
+    sample = sampled([now_ms - int(each) for each in spread(timestamps)], count)
+    return Span(count, count * now_ms - total, now_ms - most, now_ms - least, sample)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +143,8 @@ class TaskMeasures:
     databases: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     #: By store: how long its operations take, if that is measured.
     stores: Mapping[str, StoreMeasures] = field(default_factory=dict)
+    #: By node: its records, and its nanoseconds without those of the nodes behind it.
+    nodes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     #: How many batches ran over columns.
     column_batches: int = 0
     #: How many batches ran record at a time, by reason.

@@ -53,6 +53,18 @@ class Plan:
         """Return whether nodes may schedule punctuations, which need batches without input."""
         return any(may_schedule(node) for node in self.graph.nodes.values())
 
+    def may_schedule(self, subtopology: int) -> bool:
+        """Tell whether nodes of a sub-topology may schedule punctuations."""
+        nodes = self.graph.nodes
+        return any(may_schedule(nodes[name]) for name in self.subtopologies[subtopology].nodes)
+
+    @cached_property
+    def stores_behind_repartition(self) -> frozenset[str]:
+        """The stores that records reach through a repartition topic."""
+        behind = {run.subtopology for run in self.runs if any(map(self.is_internal, run.topics))}
+        stores = (self.subtopologies[part].stores(self.graph) for part in behind)
+        return frozenset(name for names in stores for name in names)
+
     def runs_of(self, stage: int) -> list[Run]:
         return [run for run in self.runs if run.stage == stage]
 

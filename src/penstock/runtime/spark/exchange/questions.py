@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from penstock.runtime.spark.exchange.stage_request import Endpoint, Release, StageRequest
+from penstock.runtime.spark.exchange.work import Work
 from penstock.runtime.spark.exchange.worker_lines import Line
 
 
@@ -163,17 +164,39 @@ Answer = Alive | Answered | Failed | WantsApplication | Printed
 # The line of a thread
 
 
+class SparkTask(NamedTuple):
+    """Spark's numbers for the task that runs a thread."""
+
+    #: The attempt of the task; with it the driver can have the task killed.
+    attempt: int
+    stage: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hello:
     """A thread's first message: who it is, and which Spark task runs it."""
 
     endpoint: Endpoint
-    #: Spark's number for this attempt of the task; with it the driver can have the task killed.
-    attempt: int
+    #: None outside of Spark.
+    task: SparkTask | None
     #: The job that has started the thread: jobs of a pool may belong to one application alone.
     job: str
     #: By tag: what the environment of the thread's host says about the place, such as its zone.
     tags: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worked:
+    """What a thread has done for its Spark task so far."""
+
+    work: Work
+    #: The processor time of its process, and how long the task has run.
+    cpu_ns: int
+    run_ms: int
+
+
+#: What a thread sends after its first message.
+FromThread = Printed | Worked
 
 
 @dataclass(frozen=True, slots=True)

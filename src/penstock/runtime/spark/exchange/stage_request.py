@@ -11,6 +11,7 @@ from penstock.model.task_id import TaskId
 from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.exchange.measures import Span
 from penstock.runtime.spark.exchange.plan import Plan
+from penstock.runtime.spark.exchange.work import NONE, Work
 
 Range = tuple[int, int]
 #: By offset of a bundle that is processed only in part: how many of its records are.
@@ -76,23 +77,28 @@ class Application:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageRequest:
-    """A request to run one stage of one batch, the same for all slots.
+    """A request to a slot to run one stage of one of its batches.
 
-    A batch that runs again has the same ranges.
+    A slot runs its batches by itself, beside other slots. Numbers of batches grow over all slots
+    of an application, so a later batch of a task always has a larger number.
     """
 
     batch: int
     stage: int
     slots: int
     clock_ms: int
-    #: The offsets to read in this stage, of source topics and of repartition topics.
+    #: The offsets to read in this stage, of source topics and of repartition topics. A task runs
+    #: only if one of its partitions is among them.
     ranges: Mapping[TopicPartition, Range] = field(default_factory=dict)
     skips: Mapping[TopicPartition, Skips] = field(default_factory=dict)
     #: For source topics that serve as changelogs of tables: the next offset to process.
     table_positions: Mapping[TopicPartition, int] = field(default_factory=dict)
     #: Whether the stage may have run before. Then the batch log says which tasks are done.
     is_rerun: bool = False
-    #: Whether repartition topics have records that no stage has processed yet.
+    #: Whether the tasks run and commit also without input: the first commit of a task says where
+    #: it begins, and may start its schedules.
+    is_first: bool = False
+    #: Whether records of repartition topics may be on their way between tasks.
     has_leftover: bool = False
     global_ends: Mapping[TopicPartition, int] = field(default_factory=dict)
     #: Dead letters of global records before these offsets were written by earlier batches.
@@ -102,8 +108,6 @@ class StageRequest:
     #: By slot: the server that ran it last. The state in any other server is outdated.
     owners: Mapping[int, str] = field(default_factory=dict)
     limits: Limits = NO_LIMITS
-    #: The plan of the whole batch, as JSON for the batch log.
-    plan: bytes = b""
 
     @property
     def step(self) -> tuple[int, int]:
@@ -143,6 +147,8 @@ class Report:
     records: int = 0
     sent: int = 0
     logged: int = 0
+    #: What Spark's pages show of it.
+    work: Work = NONE
     restores: tuple[Restore, ...] = ()
     seconds: float = 0.0
     clocks: Clocks | None = None
@@ -166,6 +172,9 @@ class Report:
     is_repeated: bool = False
     #: Whether the stores of the task are still being restored. Then it processed nothing now.
     is_waiting: bool = False
+    #: Partitions from which no record came in time, although some are there. Their broker may be
+    #: away. The task processed nothing of them.
+    stuck: frozenset[TopicPartition] = frozenset()
 
 
 class Endpoint(NamedTuple):
@@ -175,12 +184,3 @@ class Endpoint(NamedTuple):
     host: str
     port: int
     executor: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What a slot has answered to a stage: its reports, or an error."""
-
-    slot: int
-    reports: tuple[Report, ...] = ()
-    error: BaseException | None = None

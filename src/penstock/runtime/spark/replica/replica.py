@@ -1,4 +1,4 @@
-"""Copies of all stores of an application, which always show the state after a complete batch."""
+"""Copies of all stores of an application, which always show the state at a cut."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _CHUNK_BYTES = 64 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class CopyLag:
-    """How far the copy of one partition of a store is behind the newest complete batch."""
+    """How far the copy of one partition of a store is behind the newest cut."""
 
     store: str
     task: TaskId

@@ -70,7 +70,7 @@ class Standby:
         return None if self._log is None else self._log.state.cut
 
     def lags(self) -> list[CopyLag]:
-        """Return how far each copy is behind the newest complete batch."""
+        """Return how far each copy is behind the newest cut."""
         replica = self._following.replica
         return replica.lags() if replica.target is not None else []
 

@@ -33,6 +33,10 @@ class DeadLetters:
         #: The record that is being applied; None if its letters are written already.
         self.source: tuple[TopicPartition, int] | None = None
 
+    def has_any(self, ends: Mapping[TopicPartition, int]) -> bool:
+        """Tell whether there are letters of records before these offsets."""
+        return any(offset < ends.get(part, 0) for part, offset, _ in self._kept)
+
     def write(self, writer: Writer, ends: Mapping[TopicPartition, int]) -> None:
         """Send the letters of records before these offsets."""
         for part, offset, letter in self._kept:
@@ -101,6 +105,7 @@ class GlobalCopy:
         """Read up to ``ends``; dead letters of records before ``start`` are not kept."""
         if not self._graph.global_stores:
             return
+        self.letters.forget(start)
         if self._task is None or any(self._position.get(p, 0) > e for p, e in ends.items()):
             self._build(ends)
         try:

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+import json
+from collections.abc import Container, Mapping
 from typing import Any
 
 from penstock.errors import StreamsError, TaskMigratedError
 from penstock.model.task_id import TaskId
+from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.exchange.batch_log import (
+    GLOBAL_ENDS_KEY,
     LOG_TIME_MS,
-    PLAN_KEY,
     LogState,
     Marker,
     marker_key,
+    offset_rows,
 )
 from penstock.runtime.spark.exchange.stage_request import Application, Report, StageRequest
 from penstock.runtime.spark.worker.writer import Writer
-
-
-def write_plan(writer: Writer, application: Application, request: StageRequest) -> None:
-    """Write the plan of the whole batch.
-
-    Every slot writes it. If other slots die before they commit, the next driver finds the plan
-    beside this slot's markers and can finish the batch.
-    """
-    topic, key = application.batches_topic, PLAN_KEY.encode()
-    writer.send(topic, key, request.plan, LOG_TIME_MS, (), 0, _own)
 
 
 def write_marker(
@@ -33,9 +26,32 @@ def write_marker(
 ) -> None:
     """Write that the task has committed this stage, with its next positions and its clocks."""
     assert report.clocks is not None
-    marker = Marker(request.batch, report.clocks, report.positions, report.skips)
+    began = {part: request.ranges[part][0] for part in report.positions if part in request.ranges}
+    marker = Marker(request.batch, report.clocks, report.positions, report.skips, began)
     key = marker_key(report.task, report.stage).encode()
     writer.send(application.batches_topic, key, marker.to_json(), LOG_TIME_MS, (), 0, _own)
+
+
+def write_global_ends(
+    writer: Writer, application: Application, ends: Mapping[TopicPartition, int]
+) -> None:
+    """Write that the dead letters of global records before these offsets are written."""
+    data = json.dumps(offset_rows(ends)).encode()
+    key = GLOBAL_ENDS_KEY.encode()
+    writer.send(application.batches_topic, key, data, LOG_TIME_MS, (), 0, _own)
+
+
+def letters_written(request: StageRequest, found: LogState) -> dict[TopicPartition, int]:
+    """Return before which offsets the dead letters of global records are written.
+
+    The slot may have committed letters whose report did not reach the driver.
+    """
+    starts = dict(request.global_start)
+    for part, at in found.global_ends.items():
+        # A topic that ends before that was created again.
+        if at <= request.global_ends.get(part, 0):
+            starts[part] = max(starts.get(part, 0), at)
+    return starts
 
 
 def _own(error: Any, message: Any) -> None:
@@ -59,14 +75,17 @@ def check_leader(application: Application, found: LogState) -> None:
         )
 
 
-def check_newest(number: int, request: StageRequest, found: LogState) -> None:
-    """Raise ``stale-request`` if the batch log has a later batch than a request for this slot.
+def check_newest(
+    number: int, request: StageRequest, found: LogState, tasks: Container[TaskId]
+) -> None:
+    """Raise ``stale-request`` if a task of the slot has committed a later batch than this one.
 
     A slot that has just started has answered nothing, so its own memory cannot tell. The markers
     of the old batch are overwritten by then, and it would run a second time.
     """
-    if found.plan is not None and found.plan.batch > request.batch:
-        raise stale_request(number, request, f"batch {found.plan.batch}")
+    newest, _ = newest_step(found, tasks)
+    if newest > request.batch:
+        raise stale_request(number, request, f"batch {newest}")
 
 
 def check_open(number: int, *, is_closed: bool) -> None:

@@ -113,10 +113,26 @@ def _measured(slot: int, task: TaskId, state: TaskState) -> TaskMeasures:
         cache_reads={} if cache is None else cache.reads(),
         databases={name: found for name, found in databases.items() if found},
         stores=_store_measures(state),
+        nodes=_node_measures(state),
         column_batches=0 if columns is None else columns.batches,
         record_batches={} if columns is None else dict(columns.reasons),
         never_columns="" if columns is None or is_planned else columns.why_not,
     )
+
+
+def _node_measures(state: TaskState) -> dict[str, tuple[int, int]]:
+    """Return records and time by node. Sinks are counted by what was sent to their topic."""
+    kernel = state.kernel
+    meter = None if kernel is None else kernel.meter
+    if kernel is None or meter is None:
+        return {}
+    found = {
+        name: (round(meter.records.get(name, 0)), round(meter.busy_ns.get(name, 0)))
+        for name in meter.records.keys() | meter.busy_ns.keys()
+    }
+    for name, topic in kernel.sink_topics().items():
+        found[name] = state.output.passed.get(topic, 0), found.get(name, (0, 0))[1]
+    return found
 
 
 def _store_measures(state: TaskState) -> dict[str, StoreMeasures]:

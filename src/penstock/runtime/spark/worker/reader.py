@@ -59,6 +59,8 @@ class ReadRanges(NamedTuple):
     #: For ranges that were read to their end: an offset before which no other record follows.
     #: Compaction and transactions leave gaps, which may be far longer than a batch.
     following: Mapping[TopicPartition, int] = MappingProxyType({})
+    #: Partitions that have more records in their range, of which none came in time.
+    stuck: frozenset[TopicPartition] = frozenset()
 
 
 class Reader(Protocol):
@@ -68,9 +70,17 @@ class Reader(Protocol):
         """Return the committed records of every range, in offset order."""
 
     def read_columns(
-        self, ranges: Mapping[TopicPartition, Range], most_bytes: int = 1 << 40
+        self,
+        ranges: Mapping[TopicPartition, Range],
+        most_bytes: int = 1 << 40,
+        stuck_s: float | None = None,
     ) -> ReadRanges:
-        """Return the committed records of every range as columns, up to about ``most_bytes``."""
+        """Return the committed records of every range as columns, up to about ``most_bytes``.
+
+        Args:
+            stuck_s: after so long without any record the call returns what there is, and names the
+                partitions that are stuck. With None it waits, and raises an error in the end.
+        """
 
     def connect(self, parts: Iterable[TopicPartition]) -> None:
         """Connect to the leaders of these partitions without reading anything."""
@@ -151,7 +161,10 @@ class RangeReader:
         return {part: [RawRecord(*record) for record in columns] for part, columns in found.items()}
 
     def read_columns(
-        self, ranges: Mapping[TopicPartition, Range], most_bytes: int = 1 << 40
+        self,
+        ranges: Mapping[TopicPartition, Range],
+        most_bytes: int = 1 << 40,
+        stuck_s: float | None = None,
     ) -> ReadRanges:
         """Return the records of every range as columns, in offset order.
 
@@ -163,7 +176,9 @@ class RangeReader:
         self._seek(ranges)
         todo = {part: end for part, (start, end) in ranges.items() if start < end}
         self._forget_complete(todo)
-        deadline = time.monotonic() + self._timeout_s
+        patience_s = self._timeout_s if stuck_s is None else stuck_s
+        deadline = time.monotonic() + patience_s
+        stuck: frozenset[TopicPartition] = frozenset()
         # Records received for other stages or batches do not count towards this size.
         size = sum(self._of(part).bytes_before(end) for part, (_, end) in ranges.items())
         while todo and (size < most_bytes or any(self._of(p).last_offset < 0 for p in todo)):
@@ -173,12 +188,19 @@ class RangeReader:
             wanted = min(_BATCH, self._missing(todo), fitting)
             messages = self._consumer.consume(wanted, _PATIENCE_S)
             if messages:
-                deadline = time.monotonic() + self._timeout_s
                 self._record_bytes = max(sum(map(len, messages)) // len(messages), 1)
-                size += self._accept(messages, todo)
+                accepted = self._accept(messages, todo)
+                if size < most_bytes and (accepted or stuck_s is None):
+                    deadline = time.monotonic() + patience_s
+                size += accepted
                 self._forget_complete(todo)
-            elif time.monotonic() > deadline:
+            if not todo or (messages and time.monotonic() <= deadline):
+                continue
+            if time.monotonic() > deadline and stuck_s is None:
                 raise self._stuck(todo)
+            if time.monotonic() > deadline:
+                stuck = frozenset(part for part in todo if self._of(part).last_offset < 0)
+                break
         reached = {part: end for part, (_, end) in ranges.items()}
         for part in todo:
             reached[part] = max(self._of(part).last_offset + 1, ranges[part][0])
@@ -187,7 +209,7 @@ class RangeReader:
         self._last_count = sum(map(len, found.values()))
         complete = [part for part in ranges if part not in todo]
         self._following = {part: self._first_from(part, reached[part]) for part in complete}
-        return ReadRanges(found, reached, self._following)
+        return ReadRanges(found, reached, self._following, stuck)
 
     def _first_from(self, part: TopicPartition, end: int) -> int:
         """Return where the first record from ``end`` on is, as far as the broker has told."""

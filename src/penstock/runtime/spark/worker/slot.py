@@ -2,7 +2,7 @@
 
 A slot owns stream tasks, their state, a reader and a producer. It lives in the process of a stream
 thread and stays there between batches, so that stores, connections and processors stay open. It
-commits each stage of a batch in one transaction.
+commits each stage of a batch in one transaction, whatever other slots do.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,34 +29,35 @@ from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.logs import is_fault, log_about, use_log_format
 from penstock.runtime.settings import task_settings
 from penstock.runtime.spark.exchange.batch_log import LogState, Marker
-from penstock.runtime.spark.exchange.bundles import Sent, position_after, split_sent
+from penstock.runtime.spark.exchange.bundles import split_sent
 from penstock.runtime.spark.exchange.faults import fault_point, set_faults
-from penstock.runtime.spark.exchange.measures import Span, ages
 from penstock.runtime.spark.exchange.plan import Run
 from penstock.runtime.spark.exchange.stage_request import (
     Application,
     Release,
     Report,
     Restore,
-    Skips,
     StageRequest,
 )
+from penstock.runtime.spark.exchange.work import NONE, size_of, total
 from penstock.runtime.spark.worker.clients import Clients, KafkaClients
 from penstock.runtime.spark.worker.global_copy import GlobalCopy
 from penstock.runtime.spark.worker.markers import (
     check_leader,
     check_newest,
     check_open,
+    letters_written,
     newest_step,
     stale_request,
+    write_global_ends,
     write_marker,
-    write_plan,
 )
 from penstock.runtime.spark.worker.memory import keep_freed_memory, no_garbage_collection
 from penstock.runtime.spark.worker.reader import Reader, ReadRanges
 from penstock.runtime.spark.worker.refusals import RefusalWatch, is_refusal, noticed
 from penstock.runtime.spark.worker.slot_restore import restore_tasks
 from penstock.runtime.spark.worker.task_databases import store_failure
+from penstock.runtime.spark.worker.task_inputs import TaskInputs, by_topic, repeated, stayed
 from penstock.runtime.spark.worker.task_output import TaskOutput
 from penstock.runtime.spark.worker.task_state import TaskState
 from penstock.runtime.spark.worker.writer import Writer
@@ -65,6 +66,8 @@ from penstock.state.task_directory import remove_unused
 
 log = logging.getLogger(__name__)
 
+#: After so long without any record of a partition, the other partitions go on.
+_STUCK_S = 1.0
 #: The shortest time until a commit that a processor asked for. A processor may ask after every
 #: record.
 _COMMIT_S = 0.05
@@ -120,6 +123,8 @@ class Slot:
         self._watch: RefusalWatch | None = None
         #: What this slot is doing besides processing records, in words; empty if nothing.
         self.step = ""
+        #: What it has committed.
+        self.work = NONE
         self._global = GlobalCopy(application, self._settings, number, self._clients, open_engine)
 
     # Getting ready
@@ -161,14 +166,15 @@ class Slot:
         if is_new or not all(map(self._is_made, tasks)):
             found = self._clients.batch_log()
             check_leader(self.application, found)
-            check_newest(self.number, request, found)
+            check_newest(self.number, request, found, tasks)
             if self._is_overtaken(found):
                 self._start_over()
             self._writer, self._log = writer, found
             clocks = found.clocks()
             # A task may have committed more than the driver knew when it sent the request.
             at = {**request.table_positions, **found.positions()}
-            request = replace(request, table_positions=at)
+            written = letters_written(request, found)
+            request = replace(request, table_positions=at, global_start=written)
         assert self._log is not None
         # After its first answer this slot knows what it has committed without the log.
         asks = is_new or not self._answered
@@ -243,6 +249,7 @@ class Slot:
             try:
                 with no_garbage_collection(), log_about(batch=request.batch, slot=self.number):
                     reports = self._run(request)
+                self.work += total(report.work for report in reports)
             except BaseException as error:
                 self._fail(error)
                 raise
@@ -271,32 +278,76 @@ class Slot:
             for state in self._tasks.values():
                 state.settle()
         left = [(run, task) for run, task in everything if task not in done]
-        work = [(run, task) for run, task in left if self._tasks[task].is_ready]
-        waiting = [each for each in left if each not in work]
+        ready = [(run, task) for run, task in left if self._tasks[task].is_ready]
+        waiting = [each for each in left if each not in ready]
         fault_point("prepared", request)
         self.step = "reads records from Kafka"
-        found = self._read(work, request)
+        ready = [each for each in ready if self._has_work(*each, request)]
+        found = self._read(ready, request)
         fault_point("read", request)
+        stuck = {task: parts for run, task in ready if (parts := self._stuck(run, task, found))}
+        work = [(run, task) for run, task in ready if task not in stuck]
+        reports = self._commit_work(work, request, found)
+        for task in done:
+            is_waiting = task in self._tasks and self._tasks[task].is_restoring
+            report = repeated(task, self.number, request, done[task])
+            reports.append(replace(report, is_waiting=is_waiting))
+        reports += [stayed(*each, self.number, request, is_waiting=True) for each in waiting]
+        reports += [
+            stayed(run, task, self.number, request, stuck=stuck[task])
+            for run, task in ready if task in stuck
+        ]  # fmt: skip
+        return [replace(each, changelog_ends=self._changelog_ends(each.task)) for each in reports]
+
+    def _commit_work(
+        self, work: list[tuple[Run, TaskId]], request: StageRequest, found: ReadRanges
+    ) -> list[Report]:
+        """Process and commit what was read, in one transaction."""
+        letters, ends = self._global.letters, request.global_ends
+        has_letters = request.stage == 0 and letters.has_any(ends)
+        if not (work or has_letters):
+            return []
         writer = self._writer
         assert writer is not None
         writer.begin()
         reports = self._process(work, request, found)
-        if work and request.stage == 0:
-            self._global.letters.write(writer, request.global_ends)
+        if has_letters:
+            letters.write(writer, ends)
+            write_global_ends(writer, self.application, ends)
         fault_point("processed", request)
         self.step = "waits until Kafka has taken the results of a batch"
         self._commit(reports, request, writer)
         fault_point("committed", request)
-        self._global.letters.forget(request.global_ends)
+        letters.forget(ends)
         with self.reading:
             for _, task in work:
                 self._tasks[task].apply(request.batch)
-        for task in done:
-            is_waiting = task in self._tasks and self._tasks[task].is_restoring
-            report = _repeated(task, self.number, request, done[task])
-            reports.append(replace(report, is_waiting=is_waiting))
-        reports += [_waiting(*each, self.number, request) for each in waiting]
-        return [replace(each, changelog_ends=self._changelog_ends(each.task)) for each in reports]
+        return reports
+
+    def _has_work(self, run: Run, task: TaskId, request: StageRequest) -> bool:
+        """Tell whether a task takes part in a batch: it is asked for, and has something to do."""
+        parts = [(topic, task.partition) for topic in run.topics]
+        ranges = [request.ranges[part] for part in parts if part in request.ranges]
+        if not ranges:
+            return False
+        state = self._tasks[task]
+        assert state.kernel is not None
+        has_input = any(start < end for start, end in ranges) or request.is_first
+        # The driver does not know yet that a restore is complete.
+        has_news = bool(state.databases.restores)
+        return has_input or has_news or state.kernel.has_wall_clock_punctuations
+
+    def _stuck(self, run: Run, task: TaskId, found: ReadRanges) -> frozenset[TopicPartition]:
+        """Return the partitions of a task from which nothing came although records are there.
+
+        The task waits for them. Otherwise it would process its other inputs out of order.
+        """
+        real = {
+            (self._real(topic), task.partition): (topic, task.partition) for topic in run.topics
+        }
+        return frozenset(
+            real[part] for part in found.stuck if part in real and not len(found.columns[part])
+        )
 
     def _changelog_ends(self, task: TaskId) -> dict[TopicPartition, int]:
         state = self._tasks.get(task)
@@ -311,7 +362,7 @@ class Slot:
         }
         if not wanted:
             return ReadRanges({}, {})
-        return self._main_reader().read_columns(wanted, request.limits.bytes)
+        return self._main_reader().read_columns(wanted, request.limits.bytes, _STUCK_S)
 
     def _process(
         self, work: list[tuple[Run, TaskId]], request: StageRequest, found: ReadRanges
@@ -351,10 +402,15 @@ class Slot:
             task=task, stage=request.stage, slot=self.number, records=sum(consumed.values()),
             sent=state.output.sent, logged=logged, restores=restores,
             seconds=time.monotonic() - started, clocks=kernel.clocks(), dropped=dropped,
-            column_errors=column_errors, consumed=_by_topic(consumed),
+            column_errors=column_errors, consumed=by_topic(consumed),
+            work=inputs.work(consumed) + state.output.work,
             ages=inputs.ages(consumed), has_requested_commit=kernel.commit_was_requested,
             positions=positions, skips=skips, written=state.output.written,
+            stuck=frozenset(part for part in inputs.ends if self._is_stuck(part, found)),
         )  # fmt: skip
+
+    def _is_stuck(self, part: TopicPartition, found: ReadRanges) -> bool:
+        return (self._real(part[0]), part[1]) in found.stuck
 
     @staticmethod
     def _stop(state: TaskState, started: float, until: float) -> Callable[[], bool]:
@@ -367,8 +423,10 @@ class Slot:
 
         return stop
 
-    def _inputs(self, run: Run, task: TaskId, request: StageRequest, found: ReadRanges) -> _Inputs:
-        inputs = _Inputs()
+    def _inputs(
+        self, run: Run, task: TaskId, request: StageRequest, found: ReadRanges
+    ) -> TaskInputs:
+        inputs = TaskInputs()
         for topic in run.topics:
             part, real = (topic, task.partition), (self._real(topic), task.partition)
             if real not in found.columns:
@@ -378,6 +436,7 @@ class Slot:
                 inputs.truncated |= {topic}
             if self._plan.is_internal(topic):
                 skips = inputs.skips[part] = request.skips.get(part, {})
+                inputs.sent_bytes += size_of(found.columns[real].values)
                 inputs.sent += split_sent(*part, found.columns[real], skips)
             else:
                 inputs.records[topic] = found.columns[real]
@@ -392,8 +451,6 @@ class Slot:
                 # Without a transaction, the records must arrive before the marker that says that
                 # they are committed.
                 writer.commit({}, None)
-            if reports:
-                write_plan(writer, self.application, request)
             for report in reports:
                 write_marker(writer, self.application, request, report)
             fault_point("written", request)
@@ -528,72 +585,3 @@ class Slot:
     @property
     def global_stores(self) -> dict[str, Any]:
         return self._global.stores
-
-
-class _Inputs:
-    """The input of one task in one stage, and the offset at which each part of it ends."""
-
-    def __init__(self) -> None:
-        self.records: dict[str, Any] = {}
-        self.sent: list[Sent] = []
-        self.truncated: frozenset[str] = frozenset()
-        self.ends: dict[TopicPartition, int] = {}
-        #: For repartition topics: how much of the first bundles earlier batches have processed.
-        self.skips: dict[TopicPartition, Skips] = {}
-
-    def ages(self, consumed: Mapping[str, int]) -> dict[str, Span]:
-        """Return the age of the processed records of each source topic, as of now."""
-        now_ms = time.time_ns() // 1_000_000
-        found = {
-            topic: ages(columns.timestamps[: consumed.get(topic, 0)], now_ms)
-            for topic, columns in self.records.items()
-        }
-        return {topic: span for topic, span in found.items() if span is not None}
-
-    def positions(
-        self, consumed: Mapping[str, int]
-    ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, Skips]]:
-        """Return where reading continues after ``consumed`` records of each queue."""
-        positions, skips = dict(self.ends), dict[TopicPartition, Skips]()
-        for topic, columns in self.records.items():
-            taken = consumed.get(topic, 0)
-            if taken < len(columns):
-                positions[topic, columns.partition] = columns.offsets[taken]
-        progress: dict[TopicPartition, list[tuple[int, int, int]]] = {
-            part: [] for part in self.skips
-        }
-        for sent in self.sent:
-            part = sent.topic, sent.partition
-            progress[part].extend(sent.progress(consumed.get(sent.queue, 0)))
-        for part, rows in progress.items():
-            positions[part], left = position_after(rows, self.ends[part], self.skips[part])
-            if left:
-                skips[part] = left
-        return positions, skips
-
-
-def _by_topic(consumed: Mapping[str, int]) -> dict[str, int]:
-    """Add up the counts of queues by topic; a repartition topic has one queue per upstream task."""
-    found: dict[str, int] = {}
-    for queue, count in consumed.items():
-        topic = queue.partition("|")[0]
-        found[topic] = found.get(topic, 0) + count
-    return found
-
-
-def _repeated(task: TaskId, slot: int, request: StageRequest, marker: Marker) -> Report:
-    """Return the report of a task that has already committed this stage, from its marker."""
-    return Report(
-        task=task, stage=request.stage, slot=slot, clocks=marker.clocks,
-        positions=marker.positions, skips=marker.skips, is_repeated=True,
-    )  # fmt: skip
-
-
-def _waiting(run: Run, task: TaskId, slot: int, request: StageRequest) -> Report:
-    """Return the report of a task that is being restored: it stays where the batch begins."""
-    parts = [(topic, task.partition) for topic in run.topics]
-    starts = {part: request.ranges[part][0] for part in parts if part in request.ranges}
-    return Report(
-        task=task, stage=request.stage, slot=slot, positions=starts, is_waiting=True,
-        skips={part: request.skips[part] for part in starts if part in request.skips},
-    )  # fmt: skip

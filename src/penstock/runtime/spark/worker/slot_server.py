@@ -55,6 +55,7 @@ from penstock.runtime.spark.exchange.questions import (
     WarmUp,
 )
 from penstock.runtime.spark.exchange.stage_request import Application, Endpoint, Release
+from penstock.runtime.spark.exchange.work import NONE, Work, total
 from penstock.runtime.spark.exchange.worker_lines import use_log_levels
 from penstock.runtime.spark.standby.standby import Standby, adopt
 from penstock.runtime.spark.worker.doing import doing
@@ -98,6 +99,8 @@ class SlotServer:
         self._connections: set[Connection] = set()
         self._closing = threading.Event()
         self._working = 0
+        #: What slots have done that are closed.
+        self._earlier = NONE
         self._socket = listen(executor.host)
         self._patience = Patience()
         name = f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:8]}"
@@ -107,6 +110,11 @@ class SlotServer:
     def is_working(self) -> bool:
         """Whether a request is under way, whose connection carries what the program prints."""
         return self._working > 0
+
+    def work(self) -> Work:
+        """Return what all slots have committed so far, in this thread."""
+        with self._lock:
+            return self._earlier + total(slot.work for slot in self._slots.values())
 
     def start(self) -> None:
         """Accept connections in a thread of their own, until ``close``."""
@@ -277,6 +285,7 @@ class SlotServer:
     def _close(self, slot: SlotId, release: Release) -> None:
         with self._lock:
             held = self._slots.pop(slot, None)
+            self._earlier += held.work if held is not None else NONE
         if held is not None:
             held.close(release)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from penstock.runtime.spark.exchange.bundles import (
     encode_headers,
 )
 from penstock.runtime.spark.exchange.plan import Plan, to_spark_topic
+from penstock.runtime.spark.exchange.work import Work, size_of
 from penstock.runtime.spark.worker.changelog_buffer import ChangelogBuffer
 from penstock.runtime.spark.worker.repartition_topic import RepartitionTopic
 from penstock.runtime.spark.worker.writer import Writer
@@ -69,18 +71,27 @@ class TaskOutput:
         }
         logged = ChangelogBuffer(versioned)
         self.log, self.log_all, self._logged = logged.log, logged.log_all, logged
-        self.sent = 0
+        self.sent = self._bytes = self._passed_before = 0
+        #: By topic: how many records the task has ever sent, repartitioned ones too.
+        self.passed: defaultdict[str, int] = defaultdict(int)
         self._sequence = 0
         #: The next offset of every repartition topic partition written to in this run.
         self.written: dict[TopicPartition, int] = {}
 
     def start_run(self) -> None:
         """Forget the records and offsets of an earlier run."""
-        self.sent = 0
+        self.sent = self._bytes = 0
+        self._passed_before = sum(self.passed.values())
         self.written = {}
         self._sequence = 0
         for topic in self._repartition.values():
             topic.clear()
+
+    @property
+    def work(self) -> Work:
+        """What this run has written, without changelogs."""
+        records = sum(self.passed.values()) - self._passed_before
+        return Work(records_written=records, bytes_written=self._bytes)
 
     def send(
         self,
@@ -91,6 +102,7 @@ class TaskOutput:
         headers: Headers,
         partition: int | None = None,
     ) -> None:
+        self.passed[topic] += 1
         repartition = self._repartition.get(topic)
         if repartition is not None:
             encoded = encode_headers(headers) if headers else None
@@ -98,11 +110,13 @@ class TaskOutput:
             repartition.add(self._sequence, key, value, timestamp, encoded, partition)
         elif topic.startswith(SPARK_TOPIC):
             name = to_spark_topic(self._settings.application_id, topic)
+            self._bytes += len(key or b"") + len(value or b"")
             self.writer.send(
                 name, key, value, timestamp, headers, self._task.partition, self._noted(name)
             )
         else:
             self.sent += 1
+            self._bytes += len(key or b"") + len(value or b"")
             self.writer.send(topic, key, value, timestamp, headers, partition)
 
     def send_columns(
@@ -121,11 +135,14 @@ class TaskOutput:
             each = [()] * len(keys) if headers is None else headers
             for record in zip(keys, values, listed(timestamps), each, strict=True):
                 self.send(topic, *record, partition)
-        elif repartition is not None:
+            return
+        self.passed[topic] += len(keys)
+        if repartition is not None:
             repartition.add_all(self._sequence + 1, keys, values, timestamps)
             self._sequence += len(keys)
         else:
             self.sent += len(keys)
+            self._bytes += size_of(keys) + size_of(values)
             self.writer.send_all(topic, keys, values, listed(timestamps), partition=partition)
 
     def write_repartitioned(self) -> None:
@@ -139,9 +156,11 @@ class TaskOutput:
                 newest = int(max(bundle.timestamps))
                 for sequence, data in bundle.packed():
                     header = bundle_header(self._task, sequence)
+                    self._bytes += len(data)
                     self.writer.send(topic, None, data, newest, header, partition, noted)
 
     def _write_records(self, topic: str, partition: int, bundle: Bundle, noted: Any) -> None:
+        self._bytes += size_of(bundle.keys) + size_of(bundle.values)
         headers = bundle.headers or [None] * len(bundle)
         rows = zip(bundle.keys, bundle.values, listed(bundle.timestamps), headers, strict=True)
         for key, value, timestamp, encoded in rows:

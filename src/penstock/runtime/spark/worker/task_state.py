@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from penstock.errors import StoreError
 from penstock.kernel.clocks import Clocks, fitting
 from penstock.kernel.columns.column_task import column_task
+from penstock.kernel.observing.node_meter import NodeMeter
 from penstock.kernel.operators.topics.source import SourceDecoder
 from penstock.kernel.raw_columns import RawColumns
 from penstock.kernel.settings import TaskSettings
@@ -187,6 +188,7 @@ class TaskState:
         self.kernel = StreamTask(
             self.task_id, self._plan.graph, nodes, settings=self._settings, collector=self.output,
             stores=self._stores, wall_clock=lambda: self._clock_ms,
+            meter=NodeMeter(time.perf_counter_ns),
         )  # fmt: skip
         if self.may_use_columns:
             self.kernel.columns = column_task(self.kernel, nodes)

@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 
@@ -23,8 +23,9 @@ from pyspark import TaskContext
 from penstock.errors import StreamsError
 from penstock.kafka.machine import variable
 from penstock.runtime.spark.exchange.channel import connect, receive, send
-from penstock.runtime.spark.exchange.questions import End, Hello, Printed
+from penstock.runtime.spark.exchange.questions import End, Hello, Printed, SparkTask, Worked
 from penstock.runtime.spark.exchange.stage_request import Endpoint
+from penstock.runtime.spark.exchange.work import Work
 from penstock.runtime.spark.worker.process.captured_output import CAPTURED, captured_output
 from penstock.runtime.spark.worker.process.executor import find_executor, is_below_python
 from penstock.runtime.spark.worker.process.pulse import pulse
@@ -36,6 +37,8 @@ log = logging.getLogger(__name__)
 _HANDSHAKE_S = 10.0
 #: How often a thread sends what the program has printed while no request runs.
 _LINES_S = 0.2
+#: How often it tells what it has done, and how often while nothing new is done.
+_WORK_S, _IDLE_S = 1.0, 5.0
 #: How long the slots of an ending thread may take to close.
 _CLOSE_S = 8.0
 #: How long Spark may take to kill a process that cannot end by itself.
@@ -98,7 +101,7 @@ class ThreadTask:
         found = {tag: variable(name) for tag, name in self.tags.items()}
         return Hello(
             endpoint=endpoint,
-            attempt=-1 if context is None else context.taskAttemptId(),
+            task=None if context is None else SparkTask(context.taskAttemptId(), context.stageId()),
             job=self.job,
             tags={tag: value for tag, value in found.items() if value is not None},
         )
@@ -106,6 +109,7 @@ class ThreadTask:
 
 def _is_ended(line: Connection, server: SlotServer) -> bool:
     """Wait until the driver ends this thread; false if the driver is gone instead."""
+    told = _Told()
     try:
         while True:
             if line.poll(_LINES_S) and isinstance(receive(line), End):
@@ -114,9 +118,36 @@ def _is_ended(line: Connection, server: SlotServer) -> bool:
             lines = [] if server.is_working else CAPTURED.take()
             if lines:
                 send(line, Printed(tuple(lines)))
+            worked = told.news(server.work)
+            if worked is not None:
+                send(line, worked)
     except (EOFError, OSError) as error:
         log.debug("the driver of this stream thread is gone: %r", error)
         return False
+
+
+class _Told:
+    """What the driver knows of the work of this thread."""
+
+    def __init__(self) -> None:
+        self._began = self._told = time.monotonic()
+        # The process may have run other tasks before.
+        self._cpu_ns = time.process_time_ns()
+        self._work: Work | None = None
+
+    def news(self, ask: Callable[[], Work]) -> Worked | None:
+        """Return what to tell now; None if it is too early, or nothing new is done."""
+        now = time.monotonic()
+        if now - self._told < _WORK_S:
+            return None
+        work = ask()
+        if work == self._work and now - self._told < _IDLE_S:
+            return None
+        self._told, self._work = now, work
+        return Worked(
+            work=work, cpu_ns=time.process_time_ns() - self._cpu_ns,
+            run_ms=int((now - self._began) * 1000),
+        )  # fmt: skip
 
 
 def _end_with_parent() -> None:

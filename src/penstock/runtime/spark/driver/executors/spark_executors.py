@@ -48,9 +48,9 @@ def known_executors(context: SparkContext) -> int | None:
 def executors_of(context: SparkContext) -> list[ExecutorId]:
     """Return the executors that stay and run tasks; none if Spark runs inside the driver."""
     java: Any = context._jsc
-    convert = context._jvm.scala.jdk.javaapi.CollectionConverters  # type: ignore[union-attr]
-    summaries: list[Any] = convert.asJava(java.sc().statusStore().executorList(True))
-    names = [(each.hostPort().rpartition(":")[0], each.id()) for each in summaries]
+    summaries = java.sc().statusStore().executorList(True)
+    found = (summaries.apply(number) for number in range(summaries.size()))
+    names = [(each.hostPort().rpartition(":")[0], each.id()) for each in found]
     leaving = leaving_executors(context, {name for _, name in names})
     return sorted(
         ExecutorId(host, name) for host, name in names if name != "driver" and name not in leaving
@@ -90,12 +90,13 @@ def _with_preference(context: SparkContext, wanted: str, count: int) -> RDD[int]
     jvm: Any = context._jvm
     serializer: Any = context._unbatched_serializer
     rows = jvm.java.util.ArrayList()
-    convert = jvm.scala.jdk.javaapi.CollectionConverters
+    # Scala's own converters have other names in Spark 3.5, which is built with Scala 2.12.
+    as_sequence = jvm.org.apache.spark.api.python.PythonUtils.toSeq
     for number in range(count):
         hosts = jvm.java.util.ArrayList()
         hosts.add(wanted)
         data = bytearray(serializer.dumps(number))
-        rows.add(jvm.scala.Tuple2(data, convert.asScala(hosts).toSeq()))
+        rows.add(jvm.scala.Tuple2(data, as_sequence(hosts)))
     tag = jvm.scala.reflect.ClassTag.apply(jvm.java.lang.Class.forName("[B"))
-    made = context._jsc.sc().makeRDD(convert.asScala(rows).toSeq(), tag).toJavaRDD()
+    made = context._jsc.sc().makeRDD(as_sequence(rows), tag).toJavaRDD()
     return RDD(made, context, serializer)

@@ -25,11 +25,22 @@ def fence_slots(application: Application, state: LogState) -> None:
     """
     if not (application.exactly_once or state.had_transactions):
         return
-    names = [f"{application.id}-slot-{number}" for number in range(state.slots)]
+    names = [slot_producer(application, number) for number in range(state.slots)]
     if not application.exactly_once:
         names.append(leader_producer(application.batches_topic))
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         list(pool.map(lambda name: _fence(application.producer, name), names))
+
+
+def fence_slot(application: Application, number: int) -> None:
+    """Abort the open transaction of a slot, so that its records hold up no reader."""
+    if application.exactly_once:
+        _fence(application.producer, slot_producer(application, number))
+
+
+def slot_producer(application: Application, number: int) -> str:
+    """Return the transactional id of a slot."""
+    return f"{application.id}-slot-{number}"
 
 
 def warn_of_other_guarantee(application: Application, state: LogState) -> None:

@@ -153,7 +153,7 @@ class Instance:
 
     @property
     def cut(self) -> Cut | None:
-        """The newest complete batch in the batch log."""
+        """The newest cut in the batch log."""
         return self._log.state.cut
 
     def life_of_leader(self) -> Life | None:

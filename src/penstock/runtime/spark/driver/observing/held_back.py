@@ -10,7 +10,7 @@ from penstock.model.topic_partition import TopicPartition
 
 
 class Planned(Protocol):
-    """The planner of batches, which knows where reading has come to."""
+    """Whoever plans batches, and so knows where reading has come to."""
 
     def held_back(self) -> Mapping[TopicPartition, int]: ...
 

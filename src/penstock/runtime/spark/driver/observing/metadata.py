@@ -94,7 +94,7 @@ class StreamsMetrics(Mapping[MetricName, Metric]):
             last_batch_records=progress.last_batch_records,
             dropped=dict(progress.dropped),
             # While Kafka cannot be reached, the lag is the last known one.
-            lag=run.lag() if progress.waiting_for is None else run.last_lag,
+            lag=run.lag() if progress.may_ask else run.last_lag,
             column_errors=column_errors(run),
             _metrics=LazyMetrics(lambda: all_metrics(_facts(run, runner, state, threads))),
         )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 
-from penstock.extras import DISTRIBUTION
+from penstock.extras import package_version
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.driver.observing.meter import Meter, TaskMeter
 from penstock.runtime.spark.exchange.measures import Recent, StoreMeasures, TaskMeasures
@@ -89,7 +88,7 @@ def standby_metrics(
         for each in lags
     ]  # fmt: skip
     return [
-        Metric("version", _CLIENT, _package_version(), tags, "The version of Penstock."),
+        Metric("version", _CLIENT, package_version(), tags, "The version of Penstock."),
         Metric("state", _CLIENT, state.value, tags, "The state of the client."),
         Metric(
             "client-state", _CLIENT, _ORDINALS[state], {**tags, "application-id": application_id},
@@ -99,17 +98,10 @@ def standby_metrics(
     ]  # fmt: skip
 
 
-def _package_version() -> str:
-    try:
-        return version(DISTRIBUTION)
-    except PackageNotFoundError:
-        return "unknown"
-
-
 def _client(facts: Facts) -> Iterator[Metric]:
     tags = {"client-id": facts.client_id}
     is_running = facts.state in (State.RUNNING, State.REBALANCING)
-    yield Metric("version", _CLIENT, _package_version(), tags, "The version of Penstock.")
+    yield Metric("version", _CLIENT, package_version(), tags, "The version of Penstock.")
     yield Metric("application-id", _CLIENT, facts.application_id, tags, "The application's id.")
     yield Metric("topology-description", _CLIENT, facts.topology, tags, "The topology.")
     yield Metric("state", _CLIENT, facts.state.value, tags, "The state of the client.")
@@ -132,9 +124,10 @@ def _threads(facts: Facts) -> Iterator[Metric]:
     for slot in range(facts.threads):
         tags = {"thread-id": _thread_id(facts, slot)}
         tasks = [task for task in meter.tasks.values() if task.slot == slot]
-        yield from _timed("commit", _THREAD, meter.commits, tags)
-        yield Metric("commit-rate", _THREAD, meter.batches.rate, tags, "Commits a second.")
-        yield Metric("commit-total", _THREAD, meter.batches.count, tags, "Commits.")
+        commits = meter.commits_of(slot)
+        yield from _timed("commit", _THREAD, commits, tags)
+        yield Metric("commit-rate", _THREAD, commits.rate, tags, "Commits a second.")
+        yield Metric("commit-total", _THREAD, commits.count, tags, "Commits.")
         rate = sum(task.records.total_rate for task in tasks)
         total = sum(task.processed for task in tasks)
         yield Metric("process-rate", _THREAD, rate, tags, "Records processed a second.")

@@ -28,8 +28,11 @@ from penstock.runtime.settings import task_settings
 from penstock.runtime.spark.driver.instances.beacon import Life
 from penstock.runtime.spark.driver.instances.pulse import process_pulse
 from penstock.runtime.spark.driver.observing.change_feed import ChangeFeed
+from penstock.runtime.spark.driver.observing.changelog_reader import ChangelogReader
+from penstock.runtime.spark.driver.observing.failure_log import FailureLog
 from penstock.runtime.spark.driver.observing.metadata import collected
 from penstock.runtime.spark.driver.observing.metrics import standby_metrics
+from penstock.runtime.spark.driver.observing.status import application_status, by_topic
 from penstock.runtime.spark.driver.stores.slot_answers import SlotAnswers
 from penstock.runtime.states import State
 from penstock.serving.application import (
@@ -40,7 +43,6 @@ from penstock.serving.application import (
     Location,
     NotAvailableError,
     Position,
-    RestoreProgress,
     Role,
     Row,
     Source,
@@ -48,8 +50,11 @@ from penstock.serving.application import (
 )
 from penstock.serving.metric import Metric
 from penstock.serving.options import ServerOptions
+from penstock.serving.past.values import Changes, Commit
 from penstock.serving.question import KeyQuestion, Question
 from penstock.serving.server import ServingServer
+from penstock.serving.status.program import source_lines
+from penstock.serving.status.values import ApplicationStatus, Program, RestoreProgress
 from penstock.state.spec import StoreKind, StoreSpec
 from penstock.topology.key_placement import is_placed
 from penstock.topology.picture import to_svg
@@ -87,6 +92,7 @@ class ServedStreams:
 
     Args:
         run: returns the run of the application, None before the start and after the end.
+        failures: why it could not start, or had to begin anew.
     """
 
     def __init__(
@@ -94,8 +100,10 @@ class ServedStreams:
         streams: KafkaStreams | QueryInstance,
         config: StreamsConfig,
         run: Callable[[], ApplicationRun | None],
+        failures: FailureLog | None = None,
     ) -> None:
         self._streams = streams
+        self._failures = failures or FailureLog()
         self._config = config
         self._run = run
         self._pulse = process_pulse()
@@ -105,6 +113,9 @@ class ServedStreams:
         self._first_name = f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}"
         #: The plan for which the stores were last listed, and what was found.
         self._listed: tuple[Plan, dict[str, StoreInfo]] | None = None
+        self._changelogs: ChangelogReader | None = None
+        #: Planning takes a while, and its result does not change.
+        self._program: Program | None = None
 
     @property
     def application_id(self) -> str:
@@ -221,7 +232,7 @@ class ServedStreams:
         bound: Position | None,
     ) -> Answer:
         # Taken before the read, so the answer has seen at least this much.
-        position = _by_topic(runner.progress.position)
+        position = by_topic(runner.contained(info.name))
         rows, has_more, reached = _asked(runner, info, partition, question)
         if info.changelog:
             before = position.get(info.changelog, {})
@@ -256,7 +267,7 @@ class ServedStreams:
         rows, has_more, cut = found
         part = info.changelog, partition
         reached = cut.ends.get(part, 0)
-        position = _by_topic({**cut.positions, part: reached})
+        position = by_topic({**cut.positions, part: reached})
         _check_bound(position, bound)
         newest = registered.cut
         lag = 0 if newest is None else max(newest.ends.get(part, 0) - reached, 0)
@@ -277,6 +288,18 @@ class ServedStreams:
         config = self._config if run is None else run.config
         return ChangeFeed(consumer_settings(config, "restore"), info, since, listener)
 
+    def commits(self) -> Sequence[Commit]:
+        leading = self._leading()
+        return () if leading is None else leading.progress.commits.latest()
+
+    def changes(self, store: str, partition: int, start: int, end: int) -> Changes:
+        if self._changelogs is None:
+            run = self._run()
+            # Only the run knows the address of a private broker.
+            config = self._config if run is None else run.config
+            self._changelogs = ChangelogReader(consumer_settings(config, "restore"))
+        return self._changelogs.read(self.stores()[store], partition, start, end)
+
     # What is known about it
 
     def health(self) -> Health:
@@ -284,12 +307,13 @@ class ServedStreams:
         runner, registered = self._leading(), self._registered()
         copies = None if registered is None or runner is not None else registered.copies
         waiting_for = self._streams.waiting_for
-        # An open transaction of another program, or a function that takes long, makes no answer
-        # about a store wrong.
+        # An open transaction of another program, a function that takes long, or a partition that
+        # waits makes no answer about a store wrong.
         is_current = _shows_a_cut(copies)
         if runner is not None:
             harmless = runner.progress.busy_with, runner.progress.held_back
             is_current = waiting_for is None or waiting_for in harmless
+            is_current = is_current or runner.progress.others_go_on
         restoring = [] if copies is None else copies.restoring()
         if runner is not None and state is not State.RUNNING:
             restoring = self._streams.restoring()
@@ -301,7 +325,7 @@ class ServedStreams:
             is_ready=state is State.RUNNING and is_current,
             is_leader=runner is not None,
             waiting_for=waiting_for,
-            lag=None if run is None else _by_topic(run.last_lag),
+            lag=None if run is None else by_topic(run.last_lag),
             restoring=tuple(
                 RestoreProgress(
                     store=each.store, partition=each.partition, start=each.start,
@@ -332,6 +356,26 @@ class ServedStreams:
         lags = [] if copies is None else copies.lags()
         return standby_metrics(self.application_id, self.instance_id, state, lags)
 
+    def status(self, *, is_watched: bool) -> ApplicationStatus:
+        run, leading = self._run(), self._leading()
+        kept = self._failures.latest()
+        return application_status(self._streams, run, leading, kept, is_watched=is_watched)
+
+    def program(self) -> Program:
+        if self._program is None:
+            topology = self._streams.topology
+            forms = topology.explain(self._config).parts
+            self._program = Program(
+                sources=source_lines(topology.graph),
+                why_records={node: why for form in forms for node, why in form.why_not.items()},
+                columnar=frozenset(form.subtopology for form in forms if form.is_vectorised),
+            )
+        return self._program
+
+    def close(self) -> None:
+        if self._changelogs is not None:
+            self._changelogs.close()
+
     # Inside
 
     def _registered(self) -> Registered | None:
@@ -358,10 +402,16 @@ class ServedStreams:
         )
 
 
+def queryable(streams: KafkaStreams) -> ServedStreams:
+    """Return an application as a server sees it that is not its own, such as that of a query."""
+    return ServedStreams(streams, streams._config, lambda: streams._run, streams._waits.failures)
+
+
 def start_server(
     streams: KafkaStreams | QueryInstance,
     config: StreamsConfig,
     run: Callable[[], ApplicationRun | None],
+    failures: FailureLog | None = None,
 ) -> ServingServer | None:
     """Start the server that ``application.server`` names; None if it is not set.
 
@@ -372,7 +422,7 @@ def start_server(
     options = ServerOptions.of(config)
     if options is None:
         return None
-    return ServingServer(ServedStreams(streams, config, run), options).start()
+    return ServingServer(ServedStreams(streams, config, run, failures), options).start()
 
 
 def store_infos(plan: Plan, config: StreamsConfig) -> dict[str, StoreInfo]:
@@ -427,15 +477,8 @@ def _asked(
 
 
 def _shows_a_cut(copies: Replica | None) -> bool:
-    """Tell whether the copies show a complete batch, or there are no copies at all."""
+    """Tell whether the copies are at a cut, or there are no copies at all."""
     return copies is None or copies.cut is not None
-
-
-def _by_topic(offsets: Mapping[tuple[str, int], int]) -> dict[str, dict[int, int]]:
-    found: dict[str, dict[int, int]] = {}
-    for (topic, partition), offset in offsets.items():
-        found.setdefault(topic, {})[partition] = offset
-    return found
 
 
 def _check_bound(position: Position, bound: Position | None) -> None:

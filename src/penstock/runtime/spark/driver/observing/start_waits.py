@@ -11,6 +11,7 @@ from pathlib import Path
 
 from penstock.config import APPLICATION_ID, DEFAULT_API_TIMEOUT_MS, STATE_DIR, StreamsConfig
 from penstock.errors import PenstockError
+from penstock.runtime.spark.driver.observing.failure_log import FailureLog
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +39,8 @@ class StartWaits:
         self._asking_since: float | None = None
         self._asked = ""
         self._problem: str | None = None
+        #: Why earlier attempts failed, too.
+        self.failures = FailureLog()
 
     def asking_servers(self, servers: str | Iterable[str]) -> None:
         """Note that Kafka is asked for the first time."""
@@ -74,14 +77,15 @@ class StartWaits:
                 if not may_pass(error):
                     self.over()
                     raise
-                self.failed(error.message)
+                self.failed(error)
                 log.warning("waiting for Kafka to start: %s", error)
                 closing.wait(_PAUSE_S)
         self.over()
 
-    def failed(self, problem: str) -> None:
+    def failed(self, error: PenstockError) -> None:
         """Note why the last attempt to start failed."""
-        self._problem = problem
+        self._problem = error.message
+        self.failures.note(error)
 
     def over(self) -> None:
         """Note that nothing is missing any more."""

@@ -38,19 +38,22 @@ class Asking(ABC):
         return self._stores().view(name)
 
     def store_dataframe(self, name: str) -> DataFrame:
-        """Return a committed snapshot of a store as a DataFrame: key, value, bounds of windows.
+        """Return a committed snapshot of a store as a DataFrame.
 
-        Values other than plain numbers and text become JSON text.
+        Its columns are the key, the bounds of the window, the value or its members, and the
+        timestamp that the store keeps: those of ``store(name).to_arrow()``, which needs no Spark.
         """
         return self._stores().dataframe(name)
 
     @contextlib.contextmanager
     def cut(self, as_of_batch: int | None = None, timeout: Duration = "30s") -> Iterator[CutView]:
-        """Yield all stores as of one batch. Inside the ``with`` block, no other batch begins.
+        """Yield all stores at one moment. Inside the ``with`` block, no slot begins a batch.
+
+        Slots begin nothing either while the call waits for one that does not end its batch.
 
         Args:
-            as_of_batch: the batch to read; the call waits until it is complete. The default is the
-                newest batch.
+            as_of_batch: the number of the cut to read; the call waits until it is there. The
+                default is the newest cut.
             timeout: how long to wait.
 
         Raises:

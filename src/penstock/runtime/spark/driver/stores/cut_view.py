@@ -1,4 +1,4 @@
-"""``streams.cut()``: all stores of an application as of one batch, which do not change."""
+"""``streams.cut()``: all stores of an application at one moment, which do not change."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from penstock.runtime.spark.driver.stores.store_view import StoreView
 
 
 class CutView:
-    """The stores between two batches. Valid inside the ``with`` block that made it.
+    """The stores at a cut. Valid inside the ``with`` block that made it.
 
-    All stores and all their partitions contain the same records of the source topics, up to
-    ``position``.
+    All stores contain the same records of the source topics, up to ``position``. ``batch`` is the
+    number of the cut; numbers grow, also over restarts.
     """
 
     def __init__(
@@ -30,12 +30,12 @@ class CutView:
         self._is_over = False
 
     def store(self, name: str) -> StoreView:
-        """Return a store as of the batch."""
+        """Return a store as of the cut."""
         self._check()
         return self._opened(name)
 
     def dataframe(self, name: str) -> DataFrame:
-        """Return a store as of the batch as a DataFrame, which stays valid after the block."""
+        """Return a store as of the cut as a DataFrame, which stays valid after the block."""
         self._check()
         assert self._spark is not None
         return snapshot(self._spark, self._opened(name))
@@ -53,15 +53,16 @@ class CutView:
 
 
 def wrong_batch(wanted: int, newest: int) -> InvalidStateError:
-    """Return the error for a batch that is not the newest any more, or not complete in time."""
+    """Return the error for a cut that is not the newest any more, or not there in time."""
     if newest > wanted:
         return InvalidStateError(
             "batch-gone",
-            f"the stores are at batch {newest}: what they held after batch {wanted} is gone",
-            fix="take a cut while the batch is the newest, or leave as_of_batch out",
+            f"the stores are at cut {newest}: what they held at cut {wanted} is gone",
+            fix="read the cut while it is the newest, or leave as_of_batch out",
         )
     return InvalidStateError(
         "batch-not-there",
-        f"batch {wanted} has not been completed in time: the stores are at batch {newest}",
-        fix="wait for longer with timeout=…, or leave as_of_batch out",
+        f"there was no cut {wanted} in time: the newest is cut {newest}",
+        fix="wait for longer with timeout=…, or leave as_of_batch out; streams.waiting_for names a"
+        " slot that does not come to the end of its batch",
     )

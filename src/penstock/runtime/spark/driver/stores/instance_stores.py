@@ -65,24 +65,29 @@ class InstanceStores:
         assert self._spark is not None
         return snapshot(self._spark, self.view(name))
 
-    def position(self) -> Position:
-        """Return the offsets that the stores of this instance contain at least."""
+    def position(self, store: str | None = None) -> Position:
+        """Return the offsets that a store contains at least.
+
+        Without the name of a store, return up to where source topics were read. While slots are
+        between two batches and nothing is on its way, all stores contain that.
+        """
         runner, copies = self._run.runner, self._copies
         if runner is not None:
-            return Position.from_next_offsets(runner.progress.position)
+            read = runner.progress.position if store is None else runner.contained(store)
+            return Position.from_next_offsets(read)
         cut = None if copies is None else copies.cut
         return Position() if cut is None else Position.from_next_offsets(cut.positions)
 
     def query(self, request: StateQueryRequest) -> StateQueryResult:
         view = self.view(request.store)
         return run_query(
-            view, request, self.position(), is_active=self._run.runner is not None,
+            view, request, self.position(request.store), is_active=self._run.runner is not None,
             is_global=request.store in self._plan.graph.global_stores,
         )  # fmt: skip
 
     @contextlib.contextmanager
     def hold(self, timeout_s: float) -> Iterator[CutView | None]:
-        """Hold the stores at one batch; yield None if none is complete in time."""
+        """Hold the stores at one cut; yield None if there is none in time."""
         runner, copies = self._run.runner, self._copies
         if runner is not None:
             with runner.hold(timeout_s) as batch:

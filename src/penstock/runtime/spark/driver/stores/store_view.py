@@ -12,8 +12,13 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any, Protocol
 
+import pyarrow as pa
+
 from penstock.config import StreamsConfig
 from penstock.errors import UnknownStoreError
+from penstock.frames.arrow_types import INSTANT
+from penstock.frames.entries import entries_table
+from penstock.frames.frame import Tabular
 from penstock.kernel.serdes import required_serde
 from penstock.model.partitioning import partition_for
 from penstock.model.versioned import AggregationWithHeaders, ValueAndTimestamp
@@ -38,10 +43,10 @@ _WINDOWED = (StoreKind.WINDOW, StoreKind.TIMESTAMPED_WINDOW)
 _OF_OPERATORS = (StoreKind.OUTER_JOIN, StoreKind.FOREIGN_KEY_SUBSCRIPTION)
 
 
-class StoreView:
-    """Read-only: ``get``, ``[key]``, ``range``, ``all``, window ``fetch`` and sessions.
+class StoreView(Tabular):
+    """Read-only: ``get``, ``[key]``, ``range``, ``all``, window ``fetch`` and sessions; tables.
 
-    Values come without the timestamps that stores keep beside them.
+    Values come without the timestamps that stores keep beside them; tables have them as a column.
 
     Args:
         is_placed: whether murmur2 of a key is known to decide its partition.
@@ -167,6 +172,27 @@ class StoreView:
             return self._merged("fetch_range", None, None)
         return self._merged("all")
 
+    def to_arrow(self) -> pa.Table:
+        """Return all entries as a table: key, bounds of the window, columns of the value, time.
+
+        Members of a dataclass, dict or schema are columns. One that has the name of another column,
+        such as ``timestamp``, is called ``value_timestamp``.
+        """
+        is_session = self._spec.kind is StoreKind.SESSION
+        found = self._raw("fetch_range", None, None) if is_session else self._raw("all")
+        entries = list(found)
+        record = None
+        if self._spec.kind in _TIMESTAMPED:
+            record = {"timestamp": pa.array([value[1] for _, value in entries], INSTANT)}
+        return entries_table(
+            [key for key, _ in entries],
+            [self._plain(value) for _, value in entries],
+            key_serde=self._serde,
+            value_serde=self._spec.value_serde,
+            is_windowed=is_session or self._spec.kind in _WINDOWED,
+            record=record,
+        )
+
     def reverse_all(self) -> Iterator[tuple[Any, Any]]:
         """Return all entries, the last one first."""
         if self._spec.kind is StoreKind.SESSION:
@@ -265,15 +291,20 @@ class StoreView:
     def _merged(
         self, method: str, *arguments: Any, is_backward: bool = False
     ) -> Iterator[tuple[Any, Any]]:
+        for key, value in self._raw(method, *arguments, is_backward=is_backward):
+            yield key, self._plain(value)
+
+    def _raw(
+        self, method: str, *arguments: Any, is_backward: bool = False
+    ) -> Iterator[tuple[Any, Any]]:
+        """Yield the entries of all partitions with values as the store keeps them."""
         parts = [self._ask(part, method, *arguments) for part in range(self._partitions)]
         # The keys of some operators' own stores are not those that the store's serde writes.
-        entries = (
+        yield from (
             chain(*parts)
             if self._spec.kind in _OF_OPERATORS
             else heapq.merge(*parts, key=lambda entry: self._order(entry[0]), reverse=is_backward)
         )
-        for key, value in entries:
-            yield key, self._plain(value)
 
     def _order(self, key: Any) -> Any:
         if isinstance(key, Windowed):

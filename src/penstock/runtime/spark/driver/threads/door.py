@@ -8,12 +8,18 @@ import socket
 import threading
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
-from typing import Protocol
+from typing import Protocol, assert_never
 
 import cloudpickle
 
 from penstock.runtime.spark.exchange.channel import accepted, listen, receive, send, shut
-from penstock.runtime.spark.exchange.questions import End, Hello, Printed
+from penstock.runtime.spark.exchange.questions import (
+    End,
+    FromThread,
+    Hello,
+    Printed,
+    Worked,
+)
 from penstock.runtime.spark.exchange.stage_request import Endpoint
 from penstock.runtime.spark.exchange.worker_lines import show_lines
 
@@ -56,6 +62,8 @@ class Hosting(Protocol):
     def left(self, thread: LiveThread) -> None: ...
 
     def beat(self, server: str, state: str) -> None: ...
+
+    def worked(self, server: str, worked: Worked) -> None: ...
 
 
 class Door:
@@ -104,14 +112,22 @@ class Door:
                 thread = LiveThread(hello, line)
                 self._hosting.arrived(thread)
                 while True:
-                    message: Printed = receive(line)
-                    show_lines(message.lines)
+                    self._take(thread, receive(line))
             except (EOFError, OSError):
                 log.debug("a stream thread has ended its line")
             finally:
                 if thread is not None:
                     thread.has_left.set()
                     self._hosting.left(thread)
+
+    def _take(self, thread: LiveThread, message: FromThread) -> None:
+        match message:
+            case Printed(lines):
+                show_lines(lines)
+            case Worked():
+                self._hosting.worked(thread.endpoint.server, message)
+            case _:
+                assert_never(message)
 
     def _hear(self, line: Connection, server: str) -> None:
         """Take the beats of the process beside a thread, until its line ends."""

@@ -48,6 +48,8 @@ class Placement:
         #: How many times a slot has moved to another thread.
         self.moves = 0
         self._looked = self._moved = time.monotonic()
+        #: Held while a thread is chosen for a slot.
+        self._placing = threading.Lock()
 
     def start(self, slots: int) -> None:
         """Let Spark start stream threads; they come up one by one."""
@@ -62,15 +64,19 @@ class Placement:
         Raises:
             PenstockError: Spark cannot run stream threads, and why.
         """
-        missing = [number for number in range(slots) if not self._is_placed(number)]
-        if not missing:
+        for number in range(slots):
+            self.ensure_one(number, is_over, look)
+
+    def ensure_one(self, slot: int, is_over: threading.Event, look: Callable[[], None]) -> None:
+        """Find a thread for a slot that has none; other slots do not wait for that."""
+        if self._is_placed(slot):
             return
-        for number in missing:
-            if not self._has_target(number):
-                self.threads.wait_for(self._seat(number), is_over, look)
-            if is_over.is_set():
-                return
-            self._place(number)
+        if not self._has_target(slot):
+            self.threads.wait_for(self._seat(slot), is_over, look)
+        if is_over.is_set():
+            return
+        with self._placing:
+            self._place(slot)
 
     def _has_target(self, slot: int) -> bool:
         target = self._targets.get(slot)
@@ -125,7 +131,8 @@ class Placement:
 
     def forget_lost(self) -> list[int]:
         """Forget the slots whose threads have ended, and return them."""
-        lost = [n for n, each in self.endpoints.items() if not self.threads.is_living(each)]
+        known = list(self.endpoints.items())
+        lost = [n for n, each in known if not self.threads.is_living(each)]
         self.forget(lost)
         return lost
 

@@ -25,7 +25,7 @@ _GATHER_S = 0.005
 
 
 class Offsets(Protocol):
-    """The questions of the batch planner to Kafka."""
+    """The questions of a driver to Kafka about its inputs."""
 
     def end_offsets(
         self, partitions: Iterable[TopicPartition], *, committed: bool = False

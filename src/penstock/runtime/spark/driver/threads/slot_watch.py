@@ -48,42 +48,48 @@ class SlotWatch:
         self._key = key
         self._shown = shown
         self._closing = threading.Event()
-        self._stage: StageRequest | None = None
-        self._stage_since = 0.0
+        #: By slot: the stage that it runs, and since when.
+        self._stages: dict[int, tuple[StageRequest, float]] = {}
         #: By slot: what it was doing at the last look, and since when.
         self._seen: dict[int, tuple[list[Doing] | None, float]] = {}
+        #: By slot: what has been said about it.
+        self._told: dict[int, str] = {}
 
     def start(self) -> None:
         """Begin to ask."""
         threading.Thread(target=self._run, name="penstock-slot-watch", daemon=True).start()
 
     def end(self) -> None:
-        self._stage = None
+        self._stages.clear()
         self._closing.set()
 
     @contextlib.contextmanager
-    def over_stage(self, request: StageRequest) -> Iterator[None]:
-        """Look for records that take long inside the ``with`` block."""
-        self._stage, self._stage_since = request, time.monotonic()
+    def over_stage(self, slot: int, request: StageRequest) -> Iterator[None]:
+        """Look for records that take long in a slot inside the ``with`` block."""
+        self._stages[slot] = request, time.monotonic()
         try:
             yield
         finally:
-            self._stage = None
-            self._say(None)
+            self._stages.pop(slot, None)
+            if self._told.pop(slot, None) is not None:
+                self._say()
 
     def _run(self) -> None:
         with ThreadPoolExecutor(_THREADS, "penstock-slot-question") as pool:
             while not self._closing.wait(_LOOK_S):
                 endpoints = list(self._placement.endpoints.items())
+                stages = dict(self._stages)
                 answers = list(pool.map(lambda each: self._asked(*each), endpoints))
-                stage = self._stage
-                texts = [
-                    text
-                    for (slot, _), answer in zip(endpoints, answers, strict=True)
-                    if (text := self._noted(slot, answer)) is not None
-                ]
-                if stage is not None and stage is self._stage:
-                    self._say("; ".join(texts) or None)
+                for (slot, _), answer in zip(endpoints, answers, strict=True):
+                    stage = stages.get(slot)
+                    text = self._noted(slot, answer, stage)
+                    if text is None or stage is not self._stages.get(slot):
+                        self._told.pop(slot, None)
+                    else:
+                        if slot not in self._told:
+                            log.warning("%s", text)
+                        self._told[slot] = text
+                self._say()
 
     def _asked(self, slot: int, endpoint: Endpoint) -> list[Doing] | None:
         """Return what a slot is doing; None if its process is there, but does not answer."""
@@ -98,28 +104,27 @@ class SlotWatch:
             return []
         return found
 
-    def _noted(self, slot: int, answer: list[Doing] | None) -> str | None:
+    def _noted(
+        self, slot: int, answer: list[Doing] | None, stage: tuple[StageRequest, float] | None
+    ) -> str | None:
         """Compare with the last look; return what the slot has been busy with for long."""
         now = time.monotonic()
         before, since = self._seen.get(slot, ([], now))
         if answer == [] or not _is_same(before, answer):
             since = now
-        if self._stage is not None:
-            since = max(since, self._stage_since)
+        if stage is not None:
+            since = max(since, stage[1])
         elif answer is None and now - since > SILENCE_S and not self._is_awake(slot):
             # A stage is not waited for, so only this watch notices that the thread is paused.
             self._give_up(slot)
         self._seen[slot] = answer, since
         lasted_s = now - since
         is_batch = any(not each.step and each.record is None for each in answer or ())
-        if (
-            answer == []
-            or self._stage is None
-            or lasted_s < (_LONG_BATCH_S if is_batch else _LONG_S)
-        ):
+        limit_s = _LONG_BATCH_S if is_batch else _LONG_S
+        if answer == [] or stage is None or lasted_s < limit_s:
             return None
         what = "; ".join(each.text for each in answer or ())
-        return f"slot {slot}, for {lasted_s:.0f} s: {what or _unanswered(self._stage, slot)}"
+        return f"slot {slot}, for {lasted_s:.0f} s: {what or _unanswered(stage[0], slot)}"
 
     def _is_awake(self, slot: int) -> bool:
         endpoint = self._placement.endpoints.get(slot)
@@ -130,10 +135,8 @@ class SlotWatch:
         if endpoint is not None:
             self._placement.threads.give_up(endpoint.server)
 
-    def _say(self, text: str | None) -> None:
-        if text is not None and self._shown.busy_with is None:
-            log.warning("%s", text)
-        self._shown.busy_with = text
+    def _say(self) -> None:
+        self._shown.busy_with = "; ".join(list(self._told.values())) or None
 
 
 def _is_same(before: list[Doing] | None, answer: list[Doing] | None) -> bool:

@@ -1,4 +1,4 @@
-"""Runs stages of one application: asks the stream threads of all slots at the same time."""
+"""Runs stages of one application: asks the stream thread of one slot, beside those of others."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from penstock.errors import StreamsError
 from penstock.runtime.spark.driver.pickling import packed
@@ -14,17 +14,18 @@ from penstock.runtime.spark.driver.threads.placement import Placement
 from penstock.runtime.spark.exchange.channel import ThreadLostError, Waiting
 from penstock.runtime.spark.exchange.kept_connections import KeptConnections
 from penstock.runtime.spark.exchange.questions import RunStage, SlotId, WarmUp
-from penstock.runtime.spark.exchange.stage_request import Application, Outcome, StageRequest
+from penstock.runtime.spark.exchange.stage_request import Application, Report, StageRequest
 
 #: After so many lost threads in a row, a slot gets a thread of its own.
 _LOSSES = 2
-_MOST_AT_ONCE = 64
 #: How long one record may keep Python to itself, as Kafka's ``max.poll.interval.ms``.
 _LONGEST_S = 300.0
 
 
 class Stages:
     """Brings the stages of an application to its slots, and their reports back.
+
+    Each slot is asked from a thread of its own.
 
     Args:
         look: called twice a second while there is no thread for a slot.
@@ -47,20 +48,19 @@ class Stages:
         self._is_cancelled = threading.Event()
         self._losses: Counter[int] = Counter()
         self._connections = KeptConnections(placement.threads.secret)
-        self._asking = ThreadPoolExecutor(_MOST_AT_ONCE, "penstock-stage")
 
     @property
     def pickled(self) -> bytes:
         """The application as it is sent to threads."""
         return self._packed
 
-    def warm_up(self, request: StageRequest) -> list[Outcome]:
-        """Let all slots prepare a stage."""
-        return self._all(WarmUp, request)
+    def warm_up(self, slot: int, request: StageRequest) -> None:
+        """Let a slot make its clients and restore its state."""
+        self._asked(slot, WarmUp(self._slot(slot), request))
 
-    def run(self, request: StageRequest) -> list[Outcome]:
-        """Run a stage on all slots; return one outcome for each."""
-        return self._all(RunStage, request)
+    def run(self, slot: int, request: StageRequest) -> list[Report]:
+        """Run a stage in a slot, and return what it reports."""
+        return self._asked(slot, RunStage(self._slot(slot), request)) or []
 
     def cancel(self) -> None:
         """Give up waiting for the stage that is under way, which has taken too long."""
@@ -69,27 +69,15 @@ class Stages:
     def close(self) -> None:
         self._is_cancelled.set()
         self._connections.close()
-        self._asking.shutdown(wait=False)
 
     def _slot(self, number: int) -> SlotId:
         return SlotId(self._application.key, number)
 
-    def _all(self, question: type[RunStage] | type[WarmUp], request: StageRequest) -> list[Outcome]:
-        self._placement.ensure(request.slots, self._is_cancelled, self._look)
-        questions = {n: question(self._slot(n), request) for n in range(request.slots)}
-        if len(questions) == 1:
-            outcomes = [self._outcome(number, asked) for number, asked in questions.items()]
-        else:
-            outcomes = list(self._asking.map(self._outcome, questions, questions.values()))
-        for outcome in outcomes:
-            self._note(outcome)
-        return outcomes
-
-    def _outcome(self, number: int, question: RunStage | WarmUp) -> Outcome:
-        """Ask one slot; an error is returned, because those of other slots may matter more."""
-        endpoint = self._placement.endpoints.get(number)
+    def _asked(self, slot: int, question: RunStage | WarmUp) -> Any:
+        self._placement.ensure_one(slot, self._is_cancelled, self._look)
+        endpoint = self._placement.endpoints.get(slot)
         if endpoint is None:
-            return Outcome(slot=number, error=_without_thread(number))
+            raise _without_thread(slot)
         threads, server = self._placement.threads, endpoint.server
         until = time.monotonic() + _LONGEST_S
         waiting = Waiting(
@@ -97,27 +85,24 @@ class Stages:
             is_awake=lambda: time.monotonic() < until and threads.is_awake(server),
         )  # fmt: skip
         try:
-            reports = self._connections.ask(endpoint, question, waiting)
-        except ThreadLostError as error:
+            answer = self._connections.ask(endpoint, question, waiting)
+        except ThreadLostError:
             if not self._is_cancelled.is_set():
                 threads.give_up(server)
-            return Outcome(slot=number, error=error)
-        except Exception as error:  # noqa: BLE001 - the driver decides what to do about it
-            return Outcome(slot=number, error=error)
-        return Outcome(slot=number, reports=tuple(reports or ()))
+            self._note_loss(slot)
+            raise
+        self._losses.pop(slot, None)
+        return answer
 
-    def _note(self, outcome: Outcome) -> None:
+    def _note_loss(self, slot: int) -> None:
         """Count threads that ended during a stage, because this application may be the reason.
 
         It is not known which of its applications has ended a shared thread. After two losses in a
         row, each of them continues in a thread of its own, where it cannot harm the others.
         """
-        if not isinstance(outcome.error, ThreadLostError):
-            self._losses.pop(outcome.slot, None)
-            return
-        self._losses[outcome.slot] += 1
-        if self._shares and self._losses[outcome.slot] == _LOSSES:
-            self._placement.seclude(outcome.slot)
+        self._losses[slot] += 1
+        if self._shares and self._losses[slot] == _LOSSES:
+            self._placement.seclude(slot)
 
 
 def _without_thread(number: int) -> StreamsError:

@@ -19,10 +19,17 @@ from penstock.runtime.spark.driver.executors.spark_executors import (
     is_local,
     local_cores,
 )
+from penstock.runtime.spark.driver.observing.spark_pages import (
+    ShownState,
+    ShownTask,
+    SparkPages,
+    in_words,
+)
 from penstock.runtime.spark.driver.session import ask_jvm
 from penstock.runtime.spark.driver.threads.assignment import place_of
 from penstock.runtime.spark.driver.threads.door import Door, LiveThread
 from penstock.runtime.spark.driver.threads.thread_job import ThreadJob
+from penstock.runtime.spark.exchange.questions import Worked
 from penstock.runtime.spark.exchange.stage_request import Endpoint
 
 log = logging.getLogger(__name__)
@@ -98,8 +105,13 @@ class StreamThreads:
         #: Jobs whose threads belong to one slot each, because it has ended threads before.
         self._private: dict[Seat, str] = {}
         self._seats: dict[Seat, str] = {}
+        #: By thread: what it has done for its Spark task.
+        self._worked: dict[str, Worked] = {}
         #: The applications that use these threads.
         self._applications: set[str] = set()
+        #: By application: what Spark's pages say about it.
+        self._shown: dict[str, Callable[[], ShownState]] = {}
+        self._pages: SparkPages | None = None
         self._wanted = 0
         self._is_short = False
         self._door: Door | None = None
@@ -183,7 +195,9 @@ class StreamThreads:
 
     def _take_all(self) -> _Ending:
         ending = self._take(list(self._jobs), self._door)
-        self._door = None
+        if self._pages is not None:
+            self._pages.close()
+        self._door = self._pages = None
         self._wanted = 0
         self._seats.clear()
         self._private.clear()
@@ -210,10 +224,11 @@ class StreamThreads:
         if self._door is None:
             host = self.context.getConf().get("spark.driver.host") or "127.0.0.1"
             self._door = Door(host, self.secret, self)
+            self._pages = SparkPages(self.context, self._shown_tasks, self._shown_state)
         self._drop_finished_jobs()
         job = ThreadJob(
-            self.context, self._door.endpoint, self.secret, count, title=title, tags=self._tags,
-            failed=self._notify, executor=executor,
+            self.context, self._door.endpoint, self.secret, count, owner=self._name, title=title,
+            tags=self._tags, failed=self._notify, executor=executor,
         )  # fmt: skip
         self._jobs[job.name] = job
         return job
@@ -253,12 +268,19 @@ class StreamThreads:
         server = thread.endpoint.server
         del self._living[server]
         self._beats.pop(server, None)
+        self._worked.pop(server, None)
         for seat in [seat for seat, at in self._seats.items() if at == server]:
             del self._seats[seat]
 
     def beat(self, server: str, state: str) -> None:
         """Note the state of a thread's process, as the system has it."""
         self._beats[server] = time.monotonic(), state
+
+    def worked(self, server: str, worked: Worked) -> None:
+        """Note what a thread has done."""
+        with self._changed:
+            if server in self._living:
+                self._worked[server] = worked
 
     def is_awake(self, server: str) -> bool:
         """Tell whether a thread's process was running a moment ago, whatever it is doing."""
@@ -279,11 +301,11 @@ class StreamThreads:
         log.warning("stream thread %s at %s is given up", server, thread.endpoint.host)
         self.left(thread)
         thread.hang_up()
-        if thread.hello.attempt >= 0:
+        task = thread.hello.task
+        if task is not None:
             java: Any = self.context._jsc
             ask_jvm(
-                lambda: java.sc().killTaskAttempt(thread.hello.attempt, True, "it does not answer"),
-                _JVM_S,
+                lambda: java.sc().killTaskAttempt(task.attempt, True, "it does not answer"), _JVM_S
             )
 
     def wait_for(self, seat: Seat, is_over: threading.Event, look: Callable[[], None]) -> None:
@@ -393,6 +415,7 @@ class StreamThreads:
         """Forget an application that has ended; the threads end with the last one."""
         with self._changed:
             self._applications.discard(application_id)
+            self._shown.pop(application_id, None)
             for seat in [each for each in self._seats if each.application_id == application_id]:
                 del self._seats[seat]
             if self._applications:
@@ -402,3 +425,29 @@ class StreamThreads:
                 # At once: an application that starts now must not count on threads that end.
                 ending = self._take_all()
         ending.end()
+
+    # What Spark's pages show
+
+    def show(self, application_id: str, shown: Callable[[], ShownState]) -> None:
+        """Let Spark's pages say how an application does, until it leaves."""
+        with self._changed:
+            self._shown[application_id] = shown
+
+    def _shown_tasks(self) -> list[ShownTask]:
+        with self._changed:
+            living = [(each.hello, self._worked.get(server))
+                      for server, each in self._living.items()]  # fmt: skip
+            titles = {name: job.title for name, job in self._jobs.items()}
+        return [
+            ShownTask(
+                task=hello.task, executor=hello.endpoint.executor,
+                title=titles.get(hello.job, self._name), worked=worked,
+            )
+            for hello, worked in living
+            if hello.task is not None and worked is not None
+        ]  # fmt: skip
+
+    def _shown_state(self) -> str:
+        with self._changed:
+            asked = list(self._shown.values())
+        return in_words([each() for each in asked])

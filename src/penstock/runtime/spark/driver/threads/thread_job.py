@@ -38,7 +38,8 @@ class ThreadJob:
     many tasks have failed, the job is started again after a pause.
 
     Args:
-        title: what Spark's pages show for the job.
+        owner: the name of the job and its stages on Spark's pages.
+        title: its first description there.
         executor: where the threads should run; None if anywhere.
         failed: called when an attempt of the job has failed.
     """
@@ -50,6 +51,7 @@ class ThreadJob:
         secret: bytes,
         count: int,
         *,
+        owner: str,
         title: str,
         tags: Mapping[str, str],
         failed: Callable[[], None],
@@ -60,7 +62,8 @@ class ThreadJob:
         #: Why the last attempt failed; None while an attempt runs well.
         self.error: PenstockError | None = None
         self._context = context
-        self._title = title
+        self._owner = owner
+        self.title = title
         self.executor = executor
         self._failed = failed
         self._closing = threading.Event()
@@ -113,5 +116,8 @@ class ThreadJob:
     def _attempt(self) -> None:
         context: Any = self._context
         context.setLocalProperty("spark.scheduler.pool", _SCHEDULER_POOL)
-        context.setJobGroup(self._group, self._title)
-        placed(self._context, self.executor, self.count).mapPartitions(self._task).collect()
+        context.setJobGroup(self._group, self.title)
+        tasks: Any = placed(self._context, self.executor, self.count).mapPartitions(self._task)
+        # PySpark's own actions would name the job after this line of code.
+        context._jsc.setCallSite(self._owner)
+        tasks._jrdd.count()

@@ -1,0 +1,1 @@
+"""Lanes: each slot of an application works through its input by itself."""

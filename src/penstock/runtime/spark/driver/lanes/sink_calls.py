@@ -1,0 +1,104 @@
+"""Hands the rows of each cut to ``to_spark`` functions; no batch waits for them."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+from penstock.errors import PenstockError
+from penstock.runtime.spark.driver.failures import Remedy, explained, remedy
+from penstock.runtime.spark.driver.lanes.accounts import Accounts
+from penstock.runtime.spark.driver.to_spark import SparkSinks
+from penstock.runtime.spark.exchange.batch_log import Cut
+
+log = logging.getLogger(__name__)
+
+_PAUSE_S = 1.0
+
+
+class SinkCalls:
+    """A thread that calls the functions, for one cut after the other.
+
+    If a function is slower than the cuts, it gets the rows of several cuts at once.
+
+    Args:
+        report: called with an error that does not pass by itself.
+    """
+
+    def __init__(
+        self,
+        sinks: SparkSinks,
+        accounts: Accounts,
+        report: Callable[[PenstockError], None],
+    ) -> None:
+        self._sinks = sinks
+        self._accounts = accounts
+        self._report = report
+        self._changed = threading.Condition()
+        self._newest: tuple[int, dict[tuple[str, int], int], int] | None = None
+        #: How many unknown writes the rows that Kafka has told contain.
+        self._asked = 0
+        self._is_busy = self._is_over = False
+        self._thread: threading.Thread | None = None
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the functions have had the rows of the newest cut."""
+        return self._newest is None and not self._is_busy
+
+    def taken(self, cut: Cut) -> None:
+        """Hand over the rows up to a cut; the caller has the lock of the lanes."""
+        if not self._sinks.has_any:
+            return
+        accounts = self._accounts
+        with self._changed:
+            self._newest = cut.batch, dict(accounts.spark_rows), accounts.unknown_rows
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._run, name="penstock-to-spark", daemon=True
+                )
+                self._thread.start()
+            self._changed.notify_all()
+
+    def close(self, patience_s: float) -> bool:
+        """Begin no other call; return whether the one under way has ended in time."""
+        with self._changed:
+            done = self._changed.wait_for(lambda: self.is_idle or self._is_over, patience_s)
+            self._is_over = True
+            self._changed.notify_all()
+            return done
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._newest is not None or self._is_over)
+                if self._is_over:
+                    return
+                assert self._newest is not None
+                number, rows, unknown = self._newest
+                self._newest, self._is_busy = None, True
+            is_done = self._called(number, rows if unknown == self._asked else None, unknown)
+            with self._changed:
+                if not is_done and self._newest is None:
+                    self._newest = number, rows, unknown
+                self._is_busy = False
+                self._changed.notify_all()
+                if not is_done:
+                    self._changed.wait_for(lambda: self._is_over, _PAUSE_S)
+
+    def _called(self, number: int, rows: dict[tuple[str, int], int] | None, unknown: int) -> bool:
+        """Call the functions; return whether that has worked, or the application ends."""
+        try:
+            self._sinks.call(number, rows)
+        except Exception as error:  # noqa: BLE001 - it may come from a function of the user
+            failure = explained(error)
+            if remedy(failure) is Remedy.RERUN:
+                log.warning("to_spark waits, then tries again: %s", failure.message)
+                return False
+            self._report(failure)
+            with self._changed:
+                self._is_over = True
+            return True
+        self._asked = unknown
+        return True

@@ -1,0 +1,33 @@
+"""Refuses what only a newer PySpark can do. Everything else runs from 3.5 on."""
+
+from __future__ import annotations
+
+import re
+
+import pyspark
+
+from penstock.errors import StreamsError
+
+
+def require_spark(what: str, least: str) -> None:
+    """Refuse something that needs a newer PySpark, before anything is started.
+
+    Raises:
+        StreamsError: ``old-spark``.
+    """
+    here = pyspark.__version__
+    if _numbers(here) < _numbers(least):
+        raise StreamsError(
+            "old-spark",
+            f"{what} needs PySpark {least} or newer, and this is {here}",
+            fix=f"install it, as on the cluster: pip install 'pyspark>={least}'",
+        )
+
+
+def _numbers(version: str) -> list[int]:
+    """Return major and minor version.
+
+    >>> _numbers("4.1.0.dev2")
+    [4, 1]
+    """
+    return [int(number) for number in re.findall(r"\d+", version)[:2]]
