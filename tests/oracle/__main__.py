@@ -45,6 +45,8 @@ def main(arguments: list[str] | None = None) -> int:
     if options.vector_report:
         print(vector_report(wanted))
         return 0
+    if options.engine == "batch":
+        return _check_history(_sample(wanted, options.sample), settings, options)
     if options.spark:
         return max(
             _check_on_spark(_sample(wanted, options.sample), options, layout)
@@ -83,8 +85,9 @@ def _parser() -> argparse.ArgumentParser:
         help="compare the order across topics and the record counts of internal topics too",
     )  # fmt: skip
     parser.add_argument(
-        "--engine", choices=(*ENGINES, "both"), default="both",
-        help="how the test driver runs cases: over columns where it can, by record, or both ways",
+        "--engine", choices=(*ENGINES, "both", "batch"), default="both",
+        help="how the test driver runs cases: over columns where it can, by record, or both ways;"
+        " batch runs all records of a case at once, as history, and with --spark on Spark",
     )  # fmt: skip
     parser.add_argument(
         "--staged", action="store_true",
@@ -114,7 +117,11 @@ def _parser() -> argparse.ArgumentParser:
         "--master", help="with --spark: where, such as local-cluster[2,2,1024] for two workers"
     )
     parser.add_argument(
-        "--sample", type=int, default=0, metavar="N", help="with --spark: N cases spread evenly"
+        "--sample",
+        type=int,
+        default=0,
+        metavar="N",
+        help="with --spark or --engine batch: N cases spread evenly",
     )
     parser.add_argument(
         "--jobs",
@@ -162,6 +169,16 @@ def _check(
     cases: list[Case], settings: Settings, options: argparse.Namespace, title: str = ""
 ) -> int:
     return _judge(cases, check_all(cases, settings), options, title)
+
+
+def _check_history(cases: list[Case], settings: Settings, options: argparse.Namespace) -> int:
+    if not options.spark:
+        settings = dataclasses.replace(settings, is_history=True)
+        return _check(cases, settings, options, "history")
+    # Only this way of running needs Spark.
+    from tests.oracle.history_on_spark import check_history_on_spark  # noqa: PLC0415
+
+    return _judge(cases, check_history_on_spark(cases), options, "history on Spark")
 
 
 def _check_on_spark(cases: list[Case], options: argparse.Namespace, layout: Staging) -> int:

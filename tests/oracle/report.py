@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from pathlib import Path
 from tests.oracle.cases import Case
 from tests.oracle.compare import ASPECTS, STRICT_ASPECTS, Difference, compare
 from tests.oracle.exceptions import LATER, columns_reason
+from tests.oracle.history import check_history
 from tests.oracle.run import Engine, execute
 from tests.oracle.staged import Staging
 from tests.oracle.staged_check import check_columns, check_staged
@@ -35,6 +36,8 @@ class Settings:
     engine: Engine = "records"
     #: Compare a staged run over columns with one by record, instead of with the golden.
     compares_engines: bool = False
+    #: Run all records at once, as history, in this process.
+    is_history: bool = False
 
     @property
     def aspects(self) -> tuple[str, ...]:
@@ -66,17 +69,32 @@ class Verdict:
 
 def verdict(index: int, case: Case, settings: Settings) -> Verdict:
     """Runs and judges one case."""
-    if settings.staging is None:
+    if settings.is_history:
+        return _judged(index, lambda: check_history(case, settings.timeout_s))
+    staging = settings.staging
+    if staging is None:
         return check(index, case, settings)
+    if settings.compares_engines:
+        return _compared(index, case, staging, settings.timeout_s)
+    return _judged(index, lambda: check_staged(case, staging, settings.timeout_s))
+
+
+def _judged(index: int, run: Callable[[], tuple[Sequence[Difference], str | None]]) -> Verdict:
     try:
-        if settings.compares_engines:
-            found = check_columns(case, settings.staging, settings.timeout_s)
-            reason = columns_reason(case.data)
-            return Verdict(index, tuple(found or ()), reason, ran_over_columns=found is not None)
-        differences, reason = check_staged(case, settings.staging, settings.timeout_s)
+        differences, reason = run()
     except Exception as error:  # noqa: BLE001
         return Verdict(index, (crash(error),))
     return Verdict(index, tuple(differences), reason)
+
+
+def _compared(index: int, case: Case, staging: Staging, timeout_s: float) -> Verdict:
+    """Compares a staged run over columns with one by record."""
+    try:
+        found = check_columns(case, staging, timeout_s)
+    except Exception as error:  # noqa: BLE001
+        return Verdict(index, (crash(error),))
+    reason = columns_reason(case.data)
+    return Verdict(index, tuple(found or ()), reason, ran_over_columns=found is not None)
 
 
 def check(index: int, case: Case, settings: Settings) -> Verdict:

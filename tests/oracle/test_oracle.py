@@ -80,6 +80,27 @@ def test_columns_change_nothing_of_own_cases_in_one_batch(path: Path) -> None:
     _assert_columns_agree(load(path))
 
 
+@pytest.mark.oracle
+@pytest.mark.parametrize("path", _shared_files())
+def test_recorded_cases_agree_as_history(path: Path) -> None:
+    """Some cases, with all of their records at once; ``--engine batch`` runs all of them."""
+    _assert_history_agrees(load(path)[::_EVERY])
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("path", case_files([_OWN]), ids=lambda path: path.name)
+def test_own_cases_agree_as_history(path: Path) -> None:
+    """Passes over bounded inputs make the outputs and stores of the driver."""
+    _assert_history_agrees(load(path))
+
+
+def _assert_history_agrees(cases: list[Case]) -> None:
+    verdicts = list(check_all(cases, Settings(is_history=True)))
+    wrong = [each for each in verdicts if not each.agrees and not each.is_excepted]
+    shown = [text_of(cases[verdict.index], verdict) for verdict in wrong[:_MAX_SHOWN]]
+    assert not wrong, "\n".join([summary(verdicts), *shown])
+
+
 def _assert_columns_agree(cases: list[Case]) -> None:
     settings = Settings(staging=COLUMN_STAGINGS[0], compares_engines=True)
     verdicts = list(check_all(cases, settings))

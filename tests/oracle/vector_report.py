@@ -21,7 +21,7 @@ def vector_report(cases: Sequence[Case]) -> str:
 
     Their functions count as pure, as when the engine of columns runs them.
     """
-    whole, some, none, failed = [], [], [], 0
+    whole, islands, some, none, failed = [], [], [], [], 0
     reasons: Counter[str] = Counter()
     for case in cases:
         try:
@@ -30,12 +30,19 @@ def vector_report(cases: Sequence[Case]) -> str:
             failed += 1
             continue
         are_vectorised = [plan.is_vectorised for plan in plans]
-        chosen = whole if all(are_vectorised) else some if any(are_vectorised) else none
+        if all(are_vectorised):
+            chosen = islands if any(plan.islands for plan in plans) else whole
+        else:
+            chosen = some if any(are_vectorised) else none
         chosen.append(case.name)
         reasons.update({_general(why) for plan in plans for why in plan.why_not.values()})
-    counts = f"{len(whole)} wholly, {len(some)} in part, {len(none)} not, {failed} not built"
+    counts = (
+        f"{len(whole)} wholly, {len(islands)} with functions record by record in between,"
+        f" {len(some)} in part, {len(none)} not, {failed} not built"
+    )
     lines = [f"over columns: {counts}, of {len(cases)} cases"]
     lines += [f"  wholly: {name}" for name in whole]
+    lines += [f"  with islands: {name}" for name in islands]
     lines += [f"  in part: {name}" for name in some]
     lines += [f"  {count:5} cases: {reason}" for reason, count in reasons.most_common()]
     return "\n".join(lines)

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from tests.sqlcases.cases import Case, case_files, cases_in
+from tests.sqlcases.history import HISTORY
 from tests.sqlcases.in_columns import check_in_columns
 from tests.sqlcases.run import ENGINES, check
 from tests.sqlcases.verdict import Verdict
@@ -42,7 +43,8 @@ def main(arguments: list[str] | None = None) -> int:
         elif options.spark:
             all_verdicts.append(_on_spark(wanted, options.sample))
         else:
-            runs = [run for name, run in ENGINES.items() if options.engine in (name, "both")]
+            engines = HISTORY if options.engine in HISTORY else ENGINES
+            runs = [run for name, run in engines.items() if options.engine in (name, "both")]
             chosen = _sampled(wanted, options.sample)
             for run in [check_in_columns] if options.columns else runs:
                 all_verdicts.append(_verdicts(chosen, options.jobs, run))
@@ -77,8 +79,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--spark", action="store_true", help="run on Spark and a real broker")
     parser.add_argument("--rest", action="store_true", help="run through a server, over HTTP")
     parser.add_argument(
-        "--engine", choices=(*ENGINES, "both"), default="both",
-        help="each record as a batch over columns where it can, by record, or both ways",
+        "--engine", choices=(*ENGINES, "both", *HISTORY), default="both",
+        help="each record as a batch over columns where it can, by record, or both ways;"
+        " batch: all records of a query at once, as history",
     )  # fmt: skip
     parser.add_argument(
         "--columns", action="store_true", help="run queries over columns and record at a time"

@@ -22,12 +22,12 @@ _PARTITIONS = 4
 
 def check(case: Case) -> Verdict:
     """Runs a case in this process, record by record."""
-    return guarded(case, lambda: _Run(case).problems())
+    return guarded(case, lambda: CaseRun(case).problems())
 
 
 def check_over_columns(case: Case) -> Verdict:
     """Runs a case in this process, each record as a batch over columns where it can."""
-    run = _Run(case, over_columns=True)
+    run = CaseRun(case, over_columns=True)
     verdict = guarded(case, run.problems)
     verdict.ran_over_columns = any(batch.ran_over_columns for batch in run.batches)
     return verdict
@@ -37,16 +37,22 @@ def check_over_columns(case: Case) -> Verdict:
 ENGINES: dict[str, Callable[[Case], Verdict]] = {"columns": check_over_columns, "records": check}
 
 
-class _Run:
+class CaseRun:
     """One case on its engine."""
 
-    def __init__(self, case: Case, *, over_columns: bool = False) -> None:
+    def __init__(
+        self,
+        case: Case,
+        topics: Callable[..., ScriptTopics] = ScriptTopics,
+        *,
+        over_columns: bool = False,
+    ) -> None:
         self._case = case
         self._registry = MemoryRegistry()
         config = {"ksql.service.id": SERVICE_ID, **case.settings}
         self._engine = SqlEngine(config, functions=functions(), registry=self._registry)
         self._engine.catalog.default_partitions = _PARTITIONS
-        self._script = ScriptTopics(self._engine, over_columns=over_columns)
+        self._script = topics(self._engine, over_columns=over_columns)
 
     @property
     def batches(self) -> list[BatchReport]:

@@ -59,7 +59,8 @@ def _form(graph: Graph, part: SubTopology, config: StreamsConfig) -> ColumnForm:
         stores=stores, wall_clock=lambda: 0,
     )  # fmt: skip
     try:
-        return ColumnForm(part.id, dict(plan_columns(task, nodes).why_not))
+        plan = plan_columns(task, nodes)
+        return ColumnForm(part.id, dict(plan.why_not), plan.by_record if plan.is_vectorised else {})
     finally:
         task.close()
 

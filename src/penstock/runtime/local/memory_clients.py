@@ -141,7 +141,10 @@ class MemoryReader:
         }
 
     def read_columns(
-        self, ranges: Mapping[TopicPartition, Range], most_bytes: int = 1 << 40
+        self,
+        ranges: Mapping[TopicPartition, Range],
+        most_bytes: int = 1 << 40,
+        stuck_s: float | None = None,
     ) -> ReadRanges:
         columns: dict[TopicPartition, RawColumns] = {}
         reached: dict[TopicPartition, int] = {}

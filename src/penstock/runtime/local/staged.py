@@ -12,7 +12,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -31,7 +31,6 @@ from penstock.runtime.spark.driver.topics import (
     resolve_patterns,
     source_partitions,
 )
-from penstock.runtime.spark.exchange.batch_log import BatchPlan
 from penstock.runtime.spark.exchange.plan import make_plan
 from penstock.runtime.spark.exchange.stage_request import (
     NO_LIMITS,
@@ -47,6 +46,19 @@ from penstock.topology.graph import Graph
 
 #: The probability that a new slot is warmed up before its first batch.
 _WARM = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class StagedBatch:
+    """The input of one batch of all slots."""
+
+    batch: int
+    start: Mapping[TopicPartition, int]
+    end: Mapping[TopicPartition, int]
+    clock_ms: int
+    global_ends: Mapping[TopicPartition, int]
+    #: The offsets at which the batch before this one stopped reading global topics.
+    global_start: Mapping[TopicPartition, int]
 
 
 class MemoryDisk:
@@ -118,7 +130,9 @@ class StagedApplication:
         #: The clocks of each task in its last report.
         self.clocks: dict[TaskId, Clocks] = {}
         self._slots: dict[int, Slot] = {}
-        self._last: BatchPlan | None = None
+        self._last: StagedBatch | None = None
+        #: Whether no batch has run since the slots were created.
+        self._is_new = True
         self._position: dict[TopicPartition, int] = {}
         self._internal = self._internal_positions()
         self.needs_empty_batches = self.plan.has_wall_clock
@@ -135,7 +149,9 @@ class StagedApplication:
         known = {(t.removeprefix(prefix), n): at for (t, n), at in self.kafka.group.items()}
         skips = self._clients.batch_log().skips()
         admin = cast("Admin", MemoryAdmin(self.kafka))
-        return InternalPositions(self.plan, admin, lambda t: f"{prefix}{t}", known, skips, 1e9)
+        found = InternalPositions(self.plan, admin, lambda t: f"{prefix}{t}", known, skips, 1e9)
+        found.begin()
+        return found
 
     # Batches
 
@@ -148,7 +164,7 @@ class StagedApplication:
         at = self.position()
         if any(end > at[part] for part, end in self._ends().items()):
             return True
-        if self._internal.has_leftover:
+        if self._internal.has_leftover():
             return True
         return self._last is not None and self._global_ends() != self._last.global_ends
 
@@ -160,20 +176,20 @@ class StagedApplication:
             ends = {part: min(end, start[part] + at_most) for part, end in ends.items()}
         number = 0 if self._last is None else self._last.batch + 1
         told = {} if self._last is None else self._last.global_ends
-        plan = BatchPlan(number, self.position(), ends, clock_ms, self._global_ends(), told)
-        return self.run_plan(BatchPlan.from_json(plan.to_json()))
+        plan = StagedBatch(number, self.position(), ends, clock_ms, self._global_ends(), told)
+        return self.run_plan(plan)
 
     def run_again(self) -> list[Report]:
         """Run the last batch once more, after a crash. Tasks that have committed it skip it."""
         assert self._last is not None
         return self.run_plan(self._last, is_rerun=True)
 
-    def run_plan(self, plan: BatchPlan, *, is_rerun: bool = False) -> list[Report]:
+    def run_plan(self, plan: StagedBatch, *, is_rerun: bool = False) -> list[Report]:
         """Run the stages of a planned batch in all slots and return their reports."""
         self._last = plan
         received: list[Report] = []
         if is_rerun:
-            self._internal.refresh()
+            self._internal.refresh(self._internal.written())
         for stage in range(self.plan.stages):
             request = self._request(plan, stage, is_rerun=is_rerun)
             if stage == 0:
@@ -183,7 +199,7 @@ class StagedApplication:
                 reports += self._slot(number).run(request)
             self._internal.advance(reports)
             if any(report.is_repeated for report in reports):
-                self._internal.refresh()
+                self._internal.refresh(self._internal.written())
             received += reports
         for report in sorted(received, key=lambda each: each.stage):
             self._position.update(
@@ -191,9 +207,10 @@ class StagedApplication:
             )
             if report.clocks is not None:
                 self.clocks[report.task] = report.clocks
+        self._is_new = False
         return received
 
-    def _request(self, plan: BatchPlan, stage: int, *, is_rerun: bool) -> StageRequest:
+    def _request(self, plan: StagedBatch, stage: int, *, is_rerun: bool) -> StageRequest:
         external = {
             part: (plan.start[part], plan.end[part])
             for run in self.plan.runs_of(stage)
@@ -206,15 +223,15 @@ class StagedApplication:
             stage=stage,
             slots=self.slots,
             clock_ms=plan.clock_ms,
-            ranges=external | self._internal.ranges(stage),
+            ranges=external | self._internal.ranges(stage, range(1 << 20)),
             skips=self._internal.skips,
             table_positions={part: at for part, at in plan.start.items() if part[0] in sources},
             is_rerun=is_rerun,
-            has_leftover=self._internal.has_leftover,
+            is_first=self._is_new,
+            has_leftover=self._internal.has_leftover(),
             global_ends=plan.global_ends,
             global_start=plan.global_start,
             limits=self._limits,
-            plan=plan.to_json(),
         )
 
     def _warm_up(self, request: StageRequest) -> None:
@@ -247,6 +264,7 @@ class StagedApplication:
 
     def _begin_anew(self, *, lose_state: bool) -> None:
         self._slots.clear()
+        self._is_new = True
         if lose_state:
             self._disk.lose()
         self._internal = self._internal_positions()

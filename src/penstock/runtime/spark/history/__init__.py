@@ -1,0 +1,1 @@
+"""Topologies as transformations of DataFrames. What a task does: ``penstock.runtime.history``."""
