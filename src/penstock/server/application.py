@@ -39,8 +39,7 @@ class SqlApplication:
         node: The node.
         options: Credentials, and the limits of a request.
         services: Further parts of the server, with their routes; they end with it.
-        is_headless: Whether the node runs a file: then only questions about the server itself are
-            answered.
+        is_headless: Whether the node runs a file: then it takes no statements.
     """
 
     def __init__(
@@ -56,7 +55,7 @@ class SqlApplication:
         self._statements = StatementRoutes(node)
         if not is_headless:
             routes += self._statements.routes()
-            routes += [route for service in services for route in service.routes()]
+        routes += [route for service in services for route in service.routes()]
         self._app = Starlette(
             routes=routes, exception_handlers={HTTPException: _missing, Exception: _failed}
         )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.config import StreamsConfig
+from penstock.server.planning import Planning
 from penstock.server.security.topic_rules import TopicRules
 from penstock.sql.engine import SqlEngine
 
@@ -40,6 +41,10 @@ class QueryHost(Protocol):
     @property
     def topic_rules(self) -> TopicRules:
         """Return which topics statements and queries must leave alone."""
+
+    @property
+    def planning(self) -> Planning:
+        """Return the places for statements that are being planned."""
 
     def session(self, properties: Mapping[str, Any], variables: Mapping[str, str]) -> SqlEngine:
         """Return an engine for one request: the same catalog, the request's settings in force.

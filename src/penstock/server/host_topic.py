@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import logging
-
-from confluent_kafka import OFFSET_END, KafkaError, TopicPartition
-
 from penstock.config import StreamsConfig
 from penstock.kafka.admin import Admin
 from penstock.kafka.client_config import admin_settings, consumer_settings, producer_settings
-from penstock.kafka.clients import new_consumer, new_producer
+from penstock.kafka.clients import new_producer
+from penstock.kafka.topic_reader import TopicReader
 
-_log = logging.getLogger("penstock.server")
 _POLL_S = 0.5
 _TOPIC_CONFIG = {"cleanup.policy": "delete", "retention.ms": "3600000"}
 
@@ -33,26 +29,18 @@ class KafkaHostTopic:
         admin = Admin(admin_settings(config))
         admin.create_topic(self._topic, partitions=1, config=_TOPIC_CONFIG)
         self._producer = new_producer(producer_settings(config) | {"linger.ms": 0})
-        own = {"group.id": self._topic, "enable.partition.eof": False}
-        self._consumer = new_consumer(consumer_settings(config) | own)
-        self._consumer.assign([TopicPartition(self._topic, 0, OFFSET_END)])
+        end = admin.end_offsets([(self._topic, 0)])
+        self._reader = TopicReader(consumer_settings(config) | {"group.id": self._topic}, end)
 
     def send(self, value: bytes) -> None:
         self._producer.produce(self._topic, value, partition=0)
         self._producer.poll(0)
 
     def read(self) -> list[bytes]:
-        message = self._consumer.poll(_POLL_S)
-        if message is None:
-            return []
-        error = message.error()
-        if error is not None:
-            if error.code() != KafkaError._PARTITION_EOF:
-                _log.debug("the topic of hosts cannot be read now: %s", error.str())
-            return []
-        value = message.value()
-        return [] if value is None else [bytes(value)]
+        """Wait a moment for messages, and return them."""
+        values = (message.value() for message in self._reader.read(_POLL_S))
+        return [bytes(value) for value in values if value is not None]
 
     def close(self) -> None:
         self._producer.flush(2.0)
-        self._consumer.close()
+        self._reader.close()

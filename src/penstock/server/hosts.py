@@ -12,6 +12,8 @@ from typing import Any, Protocol
 import msgspec
 import orjson
 
+from penstock.errors import PenstockError
+
 _log = logging.getLogger("penstock.server")
 #: A host that has sent nothing for this many seconds is not alive.
 _ALIVE_S = 10.0
@@ -139,9 +141,15 @@ class Hosts:
     def _read(self) -> None:
         assert self._topic is not None
         while not self._closing.is_set():
-            for value in self._topic.read():
+            try:
+                values = self._topic.read()
+            except PenstockError as error:
+                _log.warning("the topic of hosts cannot be read now: %s", error)
+                self._closing.wait(_SEND_S)
+                continue
+            for value in values:
                 try:
                     word = _decode(value)
                     self.hear(word.host, word.statuses)
-                except msgspec.MsgspecError:
+                except (msgspec.MsgspecError, ValueError):
                     _log.warning("a record of the topic of hosts cannot be read: %r", value[:80])

@@ -25,7 +25,8 @@ from penstock.server.entities.listings import Entity
 from penstock.server.errors import NotReadyError, ShutDownError
 from penstock.server.host import TransientQueries
 from penstock.server.hosts import Hosts
-from penstock.server.options import PLANNED_AT_A_TIME, NodeOptions
+from penstock.server.options import NodeOptions
+from penstock.server.planning import Planning
 from penstock.server.request import Request, Steps
 from penstock.server.request_properties import DENYLIST, checked_properties
 from penstock.server.security.topic_rules import TopicRules
@@ -76,9 +77,7 @@ class ServerNode:
         self._engine, self.cluster, self.supervisor = engine, cluster, supervisor
         self.hosts = hosts or Hosts(options.host)
         self.topic_rules = TopicRules.of(options.settings)
-        #: Statements that are being parsed or planned. More at a time would not be faster in one
-        #: process, but the event loop would get its turn later.
-        self.planning = threading.Semaphore(PLANNED_AT_A_TIME)
+        self.planning = Planning()
         self.runner = CommandRunner(log, self._apply, options.backup())
         #: What runs connector statements; None refuses them.
         self.connectors: Connectors | None = None

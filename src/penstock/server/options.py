@@ -10,9 +10,6 @@ from penstock.config import STATE_DIR, StreamsConfig
 from penstock.server.commands.backup import CommandBackup
 from penstock.sql.ksql_settings import DEFAULT_SERVICE, SERVICE_ID
 
-#: How many statements, and how many queries, are planned at a time. Python runs one thread
-#: at a time anyway, and the event loop waits behind all others.
-PLANNED_AT_A_TIME = 4
 BACKUP_FOLDER = "ksql.metastore.backup.location"
 
 

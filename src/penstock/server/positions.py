@@ -7,8 +7,9 @@ from collections.abc import Mapping
 
 import msgspec
 
+from penstock.kafka.topic_reader import Positions
 from penstock.server.errors import BadRequestError
-from penstock.server.reading import Place, Positions
+from penstock.server.reading import Place
 
 _VERSION = 1
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +12,6 @@ from pathlib import Path
 
 from penstock.config import STATE_DIR
 from penstock.server.host import QueryHost
-from penstock.server.options import PLANNED_AT_A_TIME
 from penstock.server.pull.plan_cache import BoundPull
 from penstock.server.pull.replicas import Replicas
 from penstock.server.pull.service import PullService
@@ -60,8 +58,6 @@ class QueryServices:
         self.pull = PullService(host, self.topics, self.replicas)
         self.push = PushService(host, self.topics, self.meter)
         self._prints = 0
-        #: As that of the node, for queries.
-        self.planning = threading.Semaphore(PLANNED_AT_A_TIME)
         #: For what may wait: planning, scans, opening and closing.
         self.threads = ThreadPoolExecutor(_THREADS, "penstock-query")
 

@@ -8,36 +8,29 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-from confluent_kafka import KafkaError, KafkaException, TopicPartition
-
 from penstock.config import StreamsConfig
 from penstock.errors import PenstockError, StreamsError
 from penstock.kafka.admin import Admin
+from penstock.kafka.admin_answers import Partition
 from penstock.kafka.client_config import admin_settings, consumer_settings
-from penstock.kafka.clients import new_consumer
-from penstock.kafka.error_table import Verdict, verdict
+from penstock.kafka.topic_reader import Positions, TopicReader
 from penstock.kernel.record_queue import RawRecord
 
 _log = logging.getLogger("penstock.server")
 
 #: A topic and the number of one of its partitions.
-Place = tuple[str, int]
-Positions = dict[Place, int]
+Place = Partition
 
-#: How many records one read returns at most.
-MOST_RECORDS = 2_000
-#: How long the broker may wait before it sends an empty answer. The default is half a second.
-_EAGER_MS = 10
 #: How often readers that follow a topic look for new partitions.
 _WATCH_S = 30.0
-_GONE = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC)
 
 
 class Reader(Protocol):
     """Read committed records of some partitions, in the order of each partition."""
 
-    #: The offset of the next record, by partition. Only records before it have been seen.
-    positions: Positions
+    @property
+    def positions(self) -> Positions:
+        """The offset of the next record, by partition. Only records before it have been seen."""
 
     def read(self, timeout_s: float) -> list[RawRecord]:
         """Wait for a record, and return it with those that are there already."""
@@ -95,7 +88,7 @@ class KafkaTopics:
         return self._connected().end_offsets(places, committed=True)
 
     def reader(self, starts: Mapping[Place, int], *, is_eager: bool = False) -> Reader:
-        return TopicReader(self._config, starts, is_eager=is_eager)
+        return RecordReader(self._config, starts, is_eager=is_eager)
 
     def _connected(self) -> Admin:
         with self._lock:
@@ -104,102 +97,40 @@ class KafkaTopics:
             return self._admin
 
 
-class TopicReader:
-    """Read committed records of some partitions, in the order of each partition.
-
-    It assigns its partitions itself, so it joins no consumer group. One thread may use it.
-
-    Args:
-        config: How to reach Kafka.
-        starts: The offset of the first record that is wanted, by partition. If the log begins
-            later, the reader begins there.
-        is_eager: Whether the reader notices the end of a partition soon. The end shows only in an
-            empty answer, which the broker delays; a caller that reads up to the end waits for it.
-            A reader that follows a topic for hours should poll less often instead.
-    """
+class RecordReader:
+    """A ``TopicReader`` whose records are those of the kernel. One thread may use it."""
 
     def __init__(
         self, config: StreamsConfig, starts: Mapping[Place, int], *, is_eager: bool = False
     ) -> None:
-        self.positions: Positions = dict(starts)
-        waits = {"fetch.wait.max.ms": _EAGER_MS} if is_eager else {}
-        self._consumer = new_consumer(
-            consumer_settings(config, "restore")
-            | waits
-            | {
-                "group.id": "penstock-queries",
-                "auto.offset.reset": "earliest",
-                "isolation.level": "read_committed",
-                "enable.partition.eof": True,
-                # Without it, a fetch that failed once would be tried again after half a second.
-                "fetch.error.backoff.ms": 50,
-            }
-        )
-        self._assign()
+        settings = consumer_settings(config, "restore") | {
+            "group.id": "penstock-queries",
+            "auto.offset.reset": "earliest",
+            "isolation.level": "read_committed",
+        }
+        self._reader = TopicReader(settings, starts, is_eager=is_eager)
 
-    def _assign(self) -> None:
-        self._consumer.assign([TopicPartition(*p, at) for p, at in self.positions.items()])
+    @property
+    def positions(self) -> Positions:
+        return self._reader.positions
 
     def read(self, timeout_s: float) -> list[RawRecord]:
         """Wait for a record, and return it with those that are there already.
 
         Raises:
-            StreamsError: ``topic-gone``, if a topic was deleted, or ``read-failed``.
+            StreamsError: ``topic-gone``, if a topic was deleted.
+            KafkaRequestError: a right is missing.
         """
-        first = self._consumer.poll(timeout_s)
-        if first is None:
-            return []
-        messages = [first, *self._consumer.consume(MOST_RECORDS - 1, 0)]
-        records: list[RawRecord] = []
-        positions = self.positions
-        for message in messages:
-            error = message.error()
-            if error is None:
-                record = _record(message)
-                records.append(record)
-                positions[record.topic, record.partition] = record.offset + 1
-            else:
-                self._note(message, error)
-        return records
-
-    def _note(self, message: Any, error: KafkaError) -> None:
-        if error.code() == KafkaError._PARTITION_EOF:
-            # Transaction markers have offsets, too, so the end may be after the last record.
-            place = (message.topic(), message.partition())
-            self.positions[place] = max(self.positions.get(place, 0), message.offset())
-        elif error.code() in _GONE:
-            raise StreamsError(
-                "topic-gone", f"topic {message.topic()!r} cannot be read: {error.str()}"
-            )
-        elif error.fatal() or verdict(error) is Verdict.FORBIDDEN:
-            raise StreamsError("read-failed", f"a topic cannot be read: {error.str()}")
-        else:
-            # For example, a broker restarts. The client connects again by itself.
-            _log.debug("a topic cannot be read now: %s", error.str())
+        return [_record(message) for message in self._reader.read(timeout_s)]
 
     def ends(self) -> Positions:
-        """Return the last known ends of the partitions; a partition that is not known is left out.
-
-        They come with the records, so asking costs nothing.
-        """
-        found: Positions = {}
-        for place in self.positions:
-            try:
-                bounds = self._consumer.get_watermark_offsets(TopicPartition(*place), cached=True)
-            except KafkaException:
-                continue
-            if bounds[1] >= 0:
-                found[place] = bounds[1]
-        return found
+        return self._reader.ends()
 
     def forget(self, places: Iterable[Place]) -> None:
-        """Read some partitions no longer."""
-        for place in places:
-            self.positions.pop(place, None)
-        self._assign()
+        self._reader.forget(places)
 
     def close(self) -> None:
-        self._consumer.close()
+        self._reader.close()
 
 
 class PartitionWatch:
@@ -246,8 +177,3 @@ def _record(message: Any) -> RawRecord:
         message.value(),
         tuple(headers) if headers else (),
     )
-
-
-def has_reached(positions: Mapping[Place, int], ends: Mapping[Place, int]) -> bool:
-    """Return whether everything before ``ends`` has been read."""
-    return all(positions.get(place, 0) >= end for place, end in ends.items())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -22,11 +21,13 @@ from penstock.extras import install_command
 from penstock.registry.registry import SchemaRegistry
 from penstock.server.application import Services, serve
 from penstock.server.commands.log import CommandLog, KafkaCommandLog
+from penstock.server.console.console_service import ConsoleService
 from penstock.server.headless import FileLog, file_commands
 from penstock.server.host_topic import KafkaHostTopic
 from penstock.server.hosts import Hosts
 from penstock.server.node import ServerNode
 from penstock.server.options import NodeOptions, backup_file
+from penstock.server.planning import Collector
 from penstock.server.supervision.supervisor import QuerySupervisor
 from penstock.serving.http_server import HttpServer
 from penstock.serving.options import ServerOptions
@@ -48,10 +49,6 @@ ADVERTISED = "ksql.advertised.listener"
 RESPONSE_MS = "ksql.server.command.response.timeout.ms"
 #: Statements are longer than questions about stores.
 _MOST_BYTES = 1_048_576
-
-#: How long a thread computes before others get their turn. With 5 ms, a few threads that plan
-#: statements let the event loop wait for a tenth of a second.
-_SWITCH_S = 0.001
 
 #: Creates a further part of the server for a node, such as pull and push queries.
 MakeServices = Callable[[ServerNode], Services]
@@ -98,6 +95,7 @@ class SqlServer:
         supervisor = QuerySupervisor(cluster, given)
         self.node = ServerNode(options, engine, supervisor, log, cluster=cluster, hosts=hosts)
         self._make = services
+        self._collector = Collector(self.node.planning)
         self._http: HttpServer | None = None
 
     @staticmethod
@@ -115,7 +113,6 @@ class SqlServer:
 
     def start(self) -> Self:
         """Run the commands of the service, then answer requests."""
-        sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH_S))
         if not is_linear():
             _log.warning(
                 "google-re2 is not installed: a bad regular expression in a query can hold the"
@@ -124,7 +121,12 @@ class SqlServer:
             )
         try:
             self.node.start()
-            services = [] if self._is_headless else [make(self.node) for make in self._make]
+            self._collector.start()
+            services: list[Services] = [
+                ConsoleService(self.node, self._options, takes_statements=not self._is_headless)
+            ]
+            if not self._is_headless:
+                services += [make(self.node) for make in self._make]
             self._http = serve(
                 self.node, self._options, services, is_headless=self._is_headless
             ).start()
@@ -138,6 +140,7 @@ class SqlServer:
         """Stop answering requests, then end the queries after their current batches."""
         if self._http is not None:
             self._http.stop()
+        self._collector.close()
         self.node.close()
 
     def __enter__(self) -> Self:

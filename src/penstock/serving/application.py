@@ -14,7 +14,9 @@ from typing import Any, NamedTuple, Protocol
 from penstock.errors import StreamsError
 from penstock.serde.base import Serde
 from penstock.serving.metric import Metric
+from penstock.serving.past.values import Changes, Commit
 from penstock.serving.question import KeyQuestion, Question
+from penstock.serving.status.values import ApplicationStatus, Program, RestoreProgress
 from penstock.state.spec import StoreKind
 
 #: Kafka Streams' position: by topic and partition, the offset of the next record that is missing.
@@ -39,6 +41,13 @@ class NotAvailableError(StreamsError):
 
     The server answers 503 with ``Retry-After``. Codes: ``partition-moving``, ``store-not-ready``,
     ``not-up-to-bound``, ``not-running``, ``instance-unreachable``.
+    """
+
+
+class NoSuchCommitError(StreamsError):
+    """A commit cannot be looked back at.
+
+    The server answers 404. Codes: ``commit-gone``, ``commit-too-far``, ``commit-unknown-there``.
     """
 
 
@@ -95,7 +104,7 @@ class Answer:
         position: what the copy has seen; may be empty if it is not known.
         lag: committed records of the changelog that the copy has not seen: 0 for the owner.
         has_more: whether rows were left out because of the limit.
-        batch: the newest batch that is contained, if known.
+        batch: the number of the newest cut that is contained, if known.
     """
 
     rows: Sequence[Row]
@@ -128,17 +137,6 @@ class Location:
 
     owner: Instance | None
     copies: tuple[Instance, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RestoreProgress:
-    """How far a store has been read back from its changelog."""
-
-    store: str
-    partition: int
-    start: int
-    position: int
-    end: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,6 +275,15 @@ class Queryable(Protocol):
                 what is committed from now on. None: all of them do.
         """
 
+    def commits(self) -> Sequence[Commit]:
+        """Return the commits that can be looked back at, the newest last."""
+
+    def changes(self, store: str, partition: int, start: int, end: int) -> Changes:
+        """Read committed changes whose offsets in the changelog lie in [``start``, ``end``).
+
+        The caller sees to it that these are not too many.
+        """
+
     def topology(self) -> Mapping[str, Any]:
         """Return the topology as plain values that JSON can hold."""
 
@@ -284,3 +291,17 @@ class Queryable(Protocol):
 
     def metrics(self) -> Sequence[Metric]:
         """Return what is measured now, under Kafka Streams' names."""
+
+    def status(self, *, is_watched: bool) -> ApplicationStatus:
+        """Return what the application does at this moment.
+
+        Args:
+            is_watched: whether somebody looks. If not, only what is known without asking Kafka or
+                another process is returned.
+        """
+
+    def program(self) -> Program:
+        """Return the code behind the topology's nodes, and how its parts run."""
+
+    def close(self) -> None:
+        """Free what answering has opened; nothing is asked any more."""

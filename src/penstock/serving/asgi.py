@@ -15,11 +15,15 @@ from starlette.types import Receive, Scope, Send
 
 from penstock.errors import PenstockError
 from penstock.serving.application import Queryable
+from penstock.serving.console.files import console_routes
 from penstock.serving.feed_routes import FeedRoutes
 from penstock.serving.guard import Guard
 from penstock.serving.options import ServerOptions
+from penstock.serving.past.past_routes import PastRoutes
 from penstock.serving.peer_client import PeerClient
 from penstock.serving.replies import encoder, problem, reply_error
+from penstock.serving.status.sample_routes import SampleRoutes
+from penstock.serving.status.sampler import StatusSampler
 from penstock.serving.status_routes import StatusRoutes
 from penstock.serving.store_reader import StoreReader
 from penstock.serving.store_routes import StoreRequest, StoreRoutes
@@ -31,8 +35,11 @@ _STORE_PATH = b"/stores/"
 _CODES = {404: "not-found", 405: "read-only"}
 
 
-class QueryApplication:
-    """Answer HTTP requests and websockets about one application. Close it after the last one."""
+class QueryAnswers:
+    """Answer requests about one application that somebody else has let in. Close it at the end.
+
+    The scope has ``penstock.access`` and ``penstock.headers``, as ``Guard`` sets them.
+    """
 
     def __init__(
         self,
@@ -42,15 +49,22 @@ class QueryApplication:
     ) -> None:
         options = options or ServerOptions()
         limits = options.limits
+        self._application = application
         self._threads = ThreadPoolExecutor(limits.threads, "penstock-serving")
         self._peers = PeerClient(peer_tls)
         reader = StoreReader(application, self._peers, self._threads)
         self._stores = StoreRoutes(application, reader, limits)
-        status = StatusRoutes(application, self._stores, limits.request_s)
         self.feeds = FeedRoutes(application, self._stores, self._threads, limits.max_feeds)
+        self._sampler = StatusSampler(application)
+        about = StatusRoutes(application, self._stores, limits.request_s)
+        past = PastRoutes(application, self._stores, limits.request_s)
+        samples = SampleRoutes(application, self._sampler, self.feeds, limits.request_s)
         self._others = Starlette(
             routes=[
-                *status.routes(),
+                *about.routes(),
+                *samples.routes(),
+                *past.routes(),
+                *console_routes(),
                 Route("/feeds/{store}", self.feeds.events, methods=["GET"]),
                 WebSocketRoute("/feeds/{store}", self.feeds.websocket),
             ],
@@ -62,13 +76,7 @@ class QueryApplication:
             },
         )
         self._others.router.redirect_slashes = False
-        self._guard = Guard(self._answer, options)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await self._others(scope, receive, send)
-            return
-        await self._guard(scope, receive, send)
+        self._sampler.start()
 
     def end_feeds(self) -> None:
         """End change feeds, which never end by themselves."""
@@ -77,10 +85,15 @@ class QueryApplication:
     def close(self) -> None:
         """End feeds, connections to other instances and threads."""
         self.feeds.close()
+        self._sampler.close()
+        self._application.close()
         self._peers.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._others(scope, receive, send)
+            return
         is_http = scope["type"] == "http"
         path: bytes = scope["raw_path"] or scope["path"].encode()
         try:
@@ -97,6 +110,26 @@ class QueryApplication:
                 await self._others(scope, receive, send)
         except Exception:  # noqa: BLE001 - the caller has an answer, or is gone
             _log.debug("a connection ended early", exc_info=True)
+
+
+class QueryApplication(QueryAnswers):
+    """Answer HTTP requests and websockets about one application, after a check of each."""
+
+    def __init__(
+        self,
+        application: Queryable,
+        options: ServerOptions | None = None,
+        peer_tls: ssl.SSLContext | None = None,
+    ) -> None:
+        options = options or ServerOptions()
+        super().__init__(application, options, peer_tls)
+        self._guard = Guard(super().__call__, options)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await super().__call__(scope, receive, send)
+            return
+        await self._guard(scope, receive, send)
 
 
 async def _not_found(request: Request, error: Exception) -> Response:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Generic, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -19,6 +20,8 @@ from penstock.serving.feeds import Feed, change_model, events, since
 from penstock.serving.parameters import bad_request
 from penstock.serving.replies import encoder, problem
 from penstock.serving.store_routes import StoreRoutes
+
+T = TypeVar("T")
 
 #: A reader that takes nothing for this many seconds is disconnected.
 _SEND_S = 30.0
@@ -56,7 +59,7 @@ class FeedRoutes:
         if unknown:
             raise bad_request(f"there is no parameter {min(unknown)[:80]!r} here")
         place = request.headers.get("last-event-id") or request.query_params.get("since")
-        return _EventStream(self, self._feed(request.path_params["store"], place))
+        return EventStream(self, self._feed(request.path_params["store"], place), events)
 
     async def websocket(self, websocket: WebSocket) -> None:
         try:
@@ -96,36 +99,49 @@ class FeedRoutes:
     def _feed(self, store: str, place: str | None) -> Feed:
         info = self._stores.info(store)
         feed = Feed(self._application, info, since(place, info), self._threads)
+        self.check_limit()
+        return feed
+
+    def check_limit(self) -> None:
+        """Refuse another feed if there are as many as the settings allow."""
         if len(self._writers) >= self._most:
             raise NotAvailableError(
                 "too-many-feeds",
                 f"{self._most} feeds are open, which is the limit",
                 fix="close one, or raise penstock.server.max.feeds",
             )
-        return feed
 
 
-class _EventStream(Response):
-    """Server-sent events. Starlette's own stream notices a reader that left only when it writes."""
+class EventStream(Response, Generic[T]):
+    """Server-sent events. Starlette's own stream notices a reader that left only when it writes.
 
-    def __init__(self, routes: FeedRoutes, feed: Feed) -> None:
+    Args:
+        routes: end all streams when the server stops.
+        source: is entered before the first event: if that fails, the answer is an error.
+        lines: return the events of what ``source`` returned.
+    """
+
+    def __init__(
+        self,
+        routes: FeedRoutes,
+        source: AbstractAsyncContextManager[T],
+        lines: Callable[[T], AsyncIterator[bytes]],
+    ) -> None:
         super().__init__()
-        self._routes = routes
-        self._feed = feed
+        self._routes, self._source, self._lines = routes, source, lines
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         start = {"type": "http.response.start", "status": 200, "headers": _EVENT_HEADERS}
-        # The feed is opened first: if that fails, the answer is an error.
-        async with self._feed as feed:
+        async with self._source as source:
             await send(start)
             if scope["method"] != "HEAD":
-                await self._routes.pump(_write(feed, send), _until_gone(receive))
+                await self._routes.pump(_write(self._lines(source), send), _until_gone(receive))
         with contextlib.suppress(OSError, RuntimeError):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def _write(feed: Feed, send: Send) -> None:
-    async for text in events(feed):
+async def _write(lines: AsyncIterator[bytes], send: Send) -> None:
+    async for text in lines:
         async with asyncio.timeout(_SEND_S):
             await send({"type": "http.response.body", "body": text, "more_body": True})
 

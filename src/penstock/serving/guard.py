@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from penstock.serving.console.files import is_console_path
 from penstock.serving.credentials import Access
 from penstock.serving.options import ServerOptions
 from penstock.serving.replies import Header, refuse
@@ -52,7 +53,8 @@ class Guard:
         credentials = self._credentials
         access = credentials.access(headers.get(b"authorization"))
         scope["penstock.access"] = access
-        if access is Access.NONE and scope["path"] not in _OPEN_PATHS:
+        is_open = scope["path"] in _OPEN_PATHS or is_console_path(scope["path"])
+        if access is Access.NONE and not is_open:
             challenge = ((b"www-authenticate", credentials.challenge.encode()),)
             return 401, "unauthorized", "a token or a user is missing, or is wrong", challenge
         if credentials.is_anonymous and not is_own_name(headers.get(b"host"), self._names):

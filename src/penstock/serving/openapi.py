@@ -7,8 +7,23 @@ from typing import Any
 
 import msgspec
 
-from penstock.serving.parameters import KEY_PARAMETERS, LOCATION_PARAMETERS, SCAN_PARAMETERS
+from penstock.serving.parameters import (
+    CHANGES_PARAMETERS,
+    HISTORY_PARAMETERS,
+    HOT_PARAMETERS,
+    KEY_PARAMETERS,
+    LOCATION_PARAMETERS,
+    SCAN_PARAMETERS,
+)
+from penstock.serving.past.models import (
+    CommitsModel,
+    DifferenceModel,
+    HotKeysModel,
+    KeyHistoryModel,
+)
+from penstock.serving.status.models import HeatModel, HistoryModel, ProgramModel, StatusModel
 from penstock.serving.wire.models import (
+    AboutModel,
     EntryModel,
     ErrorModel,
     HealthModel,
@@ -20,8 +35,9 @@ from penstock.serving.wire.models import (
 )
 
 _MODELS = (
-    EntryModel, ErrorModel, HealthModel, KeyLocationModel, MetadataModel, PageModel, StoresModel,
-    TopologyModel,
+    AboutModel, CommitsModel, DifferenceModel, EntryModel, ErrorModel, HealthModel, HeatModel,
+    HistoryModel, HotKeysModel, KeyHistoryModel, KeyLocationModel, MetadataModel, PageModel,
+    ProgramModel, StatusModel, StoresModel, TopologyModel,
 )  # fmt: skip
 _WHOLE = {"type": "integer", "minimum": 0, "maximum": 10**18 - 1}
 _TEXT = {"type": "string"}
@@ -44,6 +60,9 @@ _QUERY: dict[str, tuple[dict[str, Any], str]] = {
     "partitions": ({"type": "string", "pattern": "^[0-9]{1,5}(,[0-9]{1,5})*$"}, "Only these."),
     "stale": (_FLAG, "Whether a copy that may be behind can answer."),
     "max_lag": (_WHOLE, "Accept a copy that is at most this many changes behind."),
+    "commit": (_WHOLE, "The state after this commit, one of those of /commits."),
+    "first": (_WHOLE, "The earlier of two commits."),
+    "second": (_WHOLE, "The later of two commits."),
 }
 _POSITION_BOUND = {
     "name": "Penstock-Position-Bound",
@@ -63,8 +82,13 @@ _SOURCE_HEADERS = {
 @cache
 def openapi_document() -> dict[str, Any]:
     """Return the document; it does not depend on the application."""
+    return document()
+
+
+def document(*more: type) -> dict[str, Any]:
+    """Return the document with the schemas of some more models."""
     _, components = msgspec.json.schema_components(
-        _MODELS, ref_template="#/components/schemas/{name}"
+        (*_MODELS, *more), ref_template="#/components/schemas/{name}"
     )
     return {
         "openapi": "3.1.0",
@@ -95,11 +119,32 @@ def _paths() -> dict[str, Any]:
             _schema(PageModel),
             [store, *_query(SCAN_PARAMETERS), _POSITION_BOUND],
             is_read=True,
+            has_source=True,
         ),
         "/stores/{store}/{key}": _get(
             "Read one key: its value, or its windows, sessions or versions.",
             either,
             [store, key, *_query(KEY_PARAMETERS), _POSITION_BOUND],
+            is_read=True,
+            has_source=True,
+        ),
+        "/commits": _get("List the commits that can be looked back at.", _schema(CommitsModel)),
+        "/changes/{store}": _get(
+            "Say what has changed in a store between two commits.",
+            _schema(DifferenceModel),
+            [store, *_query(CHANGES_PARAMETERS)],
+            is_read=True,
+        ),
+        "/history/{store}/{key}": _get(
+            "Return the changes of one key, newest first.",
+            _schema(KeyHistoryModel),
+            [store, key, *_query(HISTORY_PARAMETERS)],
+            is_read=True,
+        ),
+        "/hot-keys/{store}": _get(
+            "Return the keys that change most.",
+            _schema(HotKeysModel),
+            [store, *_query(HOT_PARAMETERS)],
             is_read=True,
         ),
         "/metadata": _get("List the instances of the application.", _schema(MetadataModel)),
@@ -109,6 +154,36 @@ def _paths() -> dict[str, Any]:
             [store, key, *_query(LOCATION_PARAMETERS)],
             is_read=True,
         ),
+        "/about": _get("Say what is served here.", _schema(AboutModel)),
+        "/status": _get(
+            "Say whether the application is well, with its speed over the last seconds.",
+            _schema(StatusModel),
+            is_read=True,
+        ),
+        "/status/history": _get(
+            "Return the last hour as a series.",
+            _schema(HistoryModel),
+            [_since_ms()],
+            is_read=True,
+        ),
+        "/status/heat": _get(
+            "Return lag by partition and load by task over the last hour.",
+            _schema(HeatModel),
+            [_since_ms()],
+            is_read=True,
+        ),
+        "/status/feed": _get(
+            "Send the status every second as server-sent events.",
+            _TEXT,
+            is_read=True,
+            media="text/event-stream",
+        ),
+        "/topology/program": _get(
+            "Return the code behind the nodes, and which parts run over columns.",
+            _schema(ProgramModel),
+            is_read=True,
+        ),
+        "/console/": _get("Show all of this as a page.", _TEXT, media="text/html"),
         "/topology": _get("Describe the topology.", _schema(TopologyModel)),
         "/topology.svg": _get("Draw the topology.", _TEXT, media="image/svg+xml"),
         "/health/live": _get("Say whether the process is alive.", _schema(HealthModel), down=True),
@@ -132,6 +207,16 @@ def _since() -> dict[str, Any]:
         "required": False,
         "description": "Where the feed begins: partition:offset, with commas between them.",
         "schema": {"type": "string", "pattern": "^[0-9]{1,5}:[0-9]{1,18}$"},
+    }
+
+
+def _since_ms() -> dict[str, Any]:
+    return {
+        "name": "since",
+        "in": "query",
+        "required": False,
+        "description": "Only what came after this time, in milliseconds since the epoch.",
+        "schema": _WHOLE,
     }
 
 
@@ -162,6 +247,7 @@ def _get(
     given: list[dict[str, Any]] | None = None,
     *,
     is_read: bool = False,
+    has_source: bool = False,
     media: str = "application/json",
     down: bool = False,
 ) -> dict[str, Any]:
@@ -173,11 +259,12 @@ def _get(
         "431": {"description": "The headers are too long.", "content": error},
         "504": {"description": "It took too long.", "content": error},
     }
-    if is_read:
+    if has_source:
         answers["200"]["headers"] = {
             name: {"description": text, "schema": form}
             for name, (text, form) in _SOURCE_HEADERS.items()
         }
+    if is_read:
         answers["400"] = {"description": "The request is wrong.", "content": error}
         answers["404"] = {"description": "There is no such store or key.", "content": error}
         answers["503"] = {

@@ -38,6 +38,9 @@ class Parameters:
     partitions: tuple[int, ...] | None = None
     stale: bool = False
     max_lag: int | None = None
+    commit: int | None = None
+    first: int | None = None
+    second: int | None = None
 
     @property
     def allows_stale(self) -> bool:
@@ -194,10 +197,16 @@ _PARAMETERS: Mapping[str, tuple[str, Callable[[str, str], Any]]] = {
     "partitions": ("partitions", _partitions),
     "stale": ("stale", _flag),
     "max_lag": ("max_lag", _whole),
+    "commit": ("commit", _whole),
+    "first": ("first", _whole),
+    "second": ("second", _whole),
 }
 
 _WHERE = frozenset({"stale", "max_lag"})
 _PAGE = frozenset({"reverse", "limit", "after", "cursors", "time_from", "time_to"})
-KEY_PARAMETERS = _WHERE | _PAGE | {"as_of", "key_format", "partitions"}
-SCAN_PARAMETERS = _WHERE | _PAGE | {"from", "to", "prefix", "key_format", "partitions"}
+KEY_PARAMETERS = _WHERE | _PAGE | {"as_of", "commit", "key_format", "partitions"}
+SCAN_PARAMETERS = _WHERE | _PAGE | {"commit", "from", "to", "prefix", "key_format", "partitions"}
 LOCATION_PARAMETERS = frozenset({"key_format"})
+CHANGES_PARAMETERS = frozenset({"first", "second", "limit", "partitions"})
+HISTORY_PARAMETERS = frozenset({"limit", "key_format", "partitions"})
+HOT_PARAMETERS = frozenset({"limit", "partitions"})

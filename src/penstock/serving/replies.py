@@ -16,7 +16,7 @@ from penstock.errors import (
     UnknownStoreError,
     UnsupportedOperationError,
 )
-from penstock.serving.application import NotAvailableError
+from penstock.serving.application import NoSuchCommitError, NotAvailableError
 from penstock.serving.wire.models import ErrorModel
 
 _log = logging.getLogger(__name__)
@@ -69,7 +69,9 @@ def problem(error: BaseException) -> tuple[int, ErrorModel, tuple[Header, ...]]:
     """
     if isinstance(error, NotAvailableError):
         return 503, ErrorModel(error.code, error.message, error.fix), _RETRY
-    if isinstance(error, UnknownStoreError) and error.code == "unknown-store":
+    is_missing = isinstance(error, UnknownStoreError) and error.code == "unknown-store"
+    if is_missing or isinstance(error, NoSuchCommitError):
+        assert isinstance(error, PenstockError)
         return 404, ErrorModel(error.code, error.message, error.fix), ()
     if isinstance(error, _BAD_REQUEST):
         return 400, ErrorModel(error.code, error.message, error.fix), ()

@@ -12,7 +12,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from penstock.extras import package_version
 from penstock.serving.application import Health, Instance, Queryable, StoreInfo
+from penstock.serving.console.files import PAGES
 from penstock.serving.credentials import Access
 from penstock.serving.key_text import key_form
 from penstock.serving.openapi import openapi_document
@@ -22,6 +24,7 @@ from penstock.serving.replies import encoder
 from penstock.serving.store_routes import StoreRoutes
 from penstock.serving.wire.json_values import to_raw
 from penstock.serving.wire.models import (
+    AboutModel,
     HealthModel,
     InstanceModel,
     KeyLocationModel,
@@ -53,6 +56,7 @@ class StatusRoutes:
 
     def routes(self) -> list[Route]:
         paths = {
+            "/about": self.about,
             "/openapi.json": self.openapi,
             "/stores": self.stores,
             "/metadata": self.metadata,
@@ -67,6 +71,13 @@ class StatusRoutes:
 
     async def openapi(self, request: Request) -> Response:
         return _json(openapi_document())
+
+    async def about(self, request: Request) -> Response:
+        access: Access = request.scope["penstock.access"]
+        name = self._application.application_id
+        return _json(
+            AboutModel("application", name, package_version(), access.name.lower(), [*PAGES])
+        )
 
     async def stores(self, request: Request) -> Response:
         application = self._application

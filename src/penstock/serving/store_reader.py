@@ -136,6 +136,14 @@ class StoreReader:
                 failure = moving(asked.info.name, partition)
         raise failure or moving(asked.info.name, partition)
 
+    async def at_owner(self, asked: Asked, partition: int) -> PeerResponse | None:
+        """Hand a whole question on to the owner of a partition; None if that is this instance."""
+        owner = self._application.location(asked.info.name, partition).owner
+        is_here = owner is None or owner.id == self._application.instance_id
+        if is_here or asked.is_forwarded or owner is None or owner.address is None:
+            return None
+        return await self._forward(owner, asked.path, asked.query, asked)
+
     async def page(
         self,
         asked: Asked,

@@ -32,13 +32,13 @@ from penstock.serving.parameters import (
     position_bound,
     unquoted,
 )
+from penstock.serving.past.past_answers import PastAnswers
 from penstock.serving.peer_client import PeerResponse
 from penstock.serving.question import (
     KeyQuestion,
     PrefixQuestion,
     Question,
     RangeQuestion,
-    Scan,
     SessionQuestion,
     VersionsQuestion,
     WindowQuestion,
@@ -81,6 +81,7 @@ class StoreRoutes:
         self._reader = reader
         self._limits = limits
         self._form = lru_cache(256)(key_form)
+        self._past = PastAnswers(application, reader.in_thread)
 
     async def __call__(self, request: StoreRequest, send: Send) -> None:
         parts = request.path.split(b"/")
@@ -131,9 +132,12 @@ class StoreRoutes:
     async def _key(self, request: StoreRequest, info: StoreInfo, text: str, send: Send) -> None:
         given = parameters(request.query, KEY_PARAMETERS)
         key = self.key(info, text, given.key_format)
-        partitions = self._partitions(info, key, given)
+        partitions = self.key_partitions(info, key, given)
         question = self._question(info, key, given)
         asked = self._asked(request, info, given)
+        if given.commit is not None:
+            await self._from_past(send, asked, partitions, question, is_head=request.is_head)
+            return
         if not isinstance(question, KeyQuestion) and len(partitions) > 1:
             async with asyncio.timeout(self._limits.request_s):
                 found = await self._reader.page(asked, partitions, question, question.limit)
@@ -163,7 +167,7 @@ class StoreRoutes:
         one = _of_partition(asked, last) if others else asked
         return last, await self._reader.answer(one, last, question)
 
-    def _partitions(self, info: StoreInfo, key: Any, given: Parameters) -> Sequence[int]:
+    def key_partitions(self, info: StoreInfo, key: Any, given: Parameters) -> Sequence[int]:
         """Return the partitions that may have a key, the likeliest one first."""
         first = self.partition(info, key)
         count = 1 if info.is_global else info.partitions
@@ -205,18 +209,20 @@ class StoreRoutes:
 
     async def _scan(self, request: StoreRequest, info: StoreInfo, send: Send) -> None:
         given = parameters(request.query, SCAN_PARAMETERS)
-        count = 1 if info.is_global else info.partitions
-        partitions = range(count) if given.partitions is None else given.partitions
-        if any(each >= count for each in partitions):
-            raise bad_request(f"store {info.name!r} has the partitions 0 to {count - 1}")
+        partitions = self.all_partitions(info, given)
         limit = self._limit(given)
         question = self._scan_question(info, given, limit)
         asked = self._asked(request, info, given)
+        if given.commit is not None:
+            await self._from_past(send, asked, partitions, question, is_head=request.is_head)
+            return
         async with asyncio.timeout(self._limits.request_s):
             page = await self._reader.page(asked, partitions, question, limit)
         await self._page(send, request, info, given, page)
 
-    def _scan_question(self, info: StoreInfo, given: Parameters, limit: int) -> Scan:
+    def _scan_question(
+        self, info: StoreInfo, given: Parameters, limit: int
+    ) -> PrefixQuestion | RangeQuestion:
         many: dict[str, Any] = {"limit": limit, "reverse": given.reverse, "after": given.after}
         if info.kind is StoreKind.VERSIONED_KEY_VALUE:
             raise UnsupportedOperationError(
@@ -245,6 +251,33 @@ class StoreRoutes:
         return RangeQuestion(
             start=start, end=end, time_from=given.time_from, time_to=given.time_to, **many
         )
+
+    def all_partitions(self, info: StoreInfo, given: Parameters) -> Sequence[int]:
+        """Return the partitions that are asked for: all of them, or those that are named."""
+        count = 1 if info.is_global else info.partitions
+        partitions = range(count) if given.partitions is None else given.partitions
+        if any(each >= count for each in partitions):
+            raise bad_request(f"store {info.name!r} has the partitions 0 to {count - 1}")
+        return partitions
+
+    # The past
+
+    async def _from_past(
+        self,
+        send: Send,
+        asked: Asked,
+        partitions: Sequence[int],
+        question: Question,
+        *,
+        is_head: bool,
+    ) -> None:
+        async with asyncio.timeout(self._limits.request_s):
+            elsewhere = await self._reader.at_owner(asked, partitions[0])
+            if elsewhere is not None:
+                await _relay(send, elsewhere, is_head=is_head)
+                return
+            status, body = await self._past.answer(asked, partitions, question)
+        await reply(send, status, body, is_head=is_head)
 
     # Common
 

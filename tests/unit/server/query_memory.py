@@ -12,11 +12,13 @@ import orjson
 
 from penstock.config import StreamsConfig
 from penstock.errors import StreamsError
+from penstock.kafka.topic_reader import Positions
 from penstock.kernel.record_queue import RawRecord
 from penstock.model.partitioning import partition_for
 from penstock.model.record import Headers
+from penstock.server.planning import Planning
 from penstock.server.querying import QueryServices
-from penstock.server.reading import Place, Positions
+from penstock.server.reading import Place
 from penstock.server.request_properties import checked_properties
 from penstock.server.rest.query_routes import QueryRoutes
 from penstock.server.security.topic_rules import TopicRules
@@ -129,6 +131,7 @@ class MemoryHost:
         self.topic_rules = TopicRules.of(self.engine.config)
         self.config = StreamsConfig({"application.id": "test", "bootstrap.servers": "nowhere:1"})
         self.waited: list[int | None] = []
+        self.planning = Planning()
 
     def session(self, properties: Mapping[str, Any], variables: Mapping[str, str]) -> SqlEngine:
         return self.engine.session(checked_properties(properties, ()), variables)

@@ -27,6 +27,7 @@ from penstock.serving.application import (
     StoreInfo,
 )
 from penstock.serving.metric import Metric
+from penstock.serving.past.values import Changes, Commit
 from penstock.serving.question import (
     KeyQuestion,
     PrefixQuestion,
@@ -37,6 +38,7 @@ from penstock.serving.question import (
     WindowQuestion,
     row_order,
 )
+from penstock.serving.status.values import ApplicationStatus, Program
 from penstock.state.spec import StoreKind
 
 KEY_VALUE = (StoreKind.KEY_VALUE, StoreKind.TIMESTAMPED_KEY_VALUE)
@@ -80,6 +82,9 @@ class Cluster:
     copies: dict[tuple[str, int], list[str]] = field(default_factory=dict)
     lags: dict[str, int] = field(default_factory=dict)
     offset: int = 0
+    #: By store and partition: its changelog. And where all of them stood at each commit.
+    logs: dict[tuple[str, int], list[StoreChange]] = field(default_factory=dict)
+    commits: list[Commit] = field(default_factory=list)
 
     def put(self, store: str, *rows: Row) -> None:
         info = self.infos[store]
@@ -90,6 +95,27 @@ class Cluster:
                 order = row_order(data, row.timestamp)
             kept = [each for each in self.rows.get(store, []) if each.order != order]
             self.rows[store] = sorted([*kept, row._replace(order=order)], key=lambda e: e.order)
+
+    def write(self, store: str, *changes: tuple[Any, Any]) -> None:
+        """Change a store through its changelog; None deletes."""
+        for key, value in changes:
+            partition = self.partition(store, key)
+            log = self.logs.setdefault((store, partition), [])
+            offset = log[-1].offset + 1 if log else 0
+            log.append(StoreChange(partition, offset, key, value, 1_000 + offset))
+            if value is None:
+                self.rows[store] = [row for row in self.rows.get(store, []) if row.key != key]
+            else:
+                self.put(store, Row(key, value, 1_000 + offset))
+
+    def commit(self, number: int) -> None:
+        """Note where all changelogs stand."""
+        ends: dict[str, dict[int, int]] = {}
+        for name, info in self.infos.items():
+            for partition in range(info.partitions):
+                log = self.logs.get((name, partition), [])
+                ends.setdefault(info.changelog, {})[partition] = log[-1].offset + 1 if log else 0
+        self.commits.append(Commit(number=number, at_ms=1_700_000_000_000 + number, ends=ends))
 
     def partition(self, store: str, key: Any) -> int:
         info = self.infos[store]
@@ -137,6 +163,7 @@ class MemoryApplication:
         self.may_read.set()
         self.failure: Exception | None = None
         self.threads: set[str] = set()
+        self.is_closed = False
 
     application_id = "app"
 
@@ -187,7 +214,9 @@ class MemoryApplication:
             raise UnknownStoreError("unknown-store", f"no store {store!r}")
         info = self.cluster.infos[store]
         role = self._role(info, partition, allow_stale=allow_stale)
-        position = {info.changelog: {partition: self.cluster.offset}}
+        log = self.cluster.logs.get((store, partition), [])
+        reached = log[-1].offset + 1 if log else self.cluster.offset
+        position = {info.changelog: {partition: reached}}
         for topic, offsets in (bound or {}).items():
             if any(position.get(topic, {}).get(p, 0) < offset for p, offset in offsets.items()):
                 raise NotAvailableError("not-up-to-bound", "the copy is not that far yet")
@@ -247,6 +276,20 @@ class MemoryApplication:
             if name == store:
                 listener(changes)
 
+    def commits(self) -> Sequence[Commit]:
+        return self.cluster.commits
+
+    def changes(self, store: str, partition: int, start: int, end: int) -> Changes:
+        """Return a stretch of the changelog; what was compacted is missing."""
+        log = self.cluster.logs.get((store, partition), [])
+        found = [each for each in log if start <= each.offset < end]
+        expected = range(start, min(end, log[-1].offset + 1)) if log else range(0)
+        is_whole = [each.offset for each in found] == [*expected]
+        return Changes(changes=found, begins=0, is_whole=is_whole)
+
+    def close(self) -> None:
+        self.is_closed = True
+
     def topology(self) -> Mapping[str, Any]:
         return {"version": 1, "subtopologies": []}
 
@@ -261,6 +304,17 @@ class MemoryApplication:
             Metric("state", "stream-metrics", "RUNNING", {"client-id": "app"}),
             Metric("record-e2e-latency-avg", "stream-processor-node-metrics", float("nan")),
         ]
+
+    def status(self, *, is_watched: bool) -> ApplicationStatus:
+        return ApplicationStatus(
+            at_ms=time.time_ns() // 1_000_000,
+            state=self.state,
+            is_ready=self.is_ready,
+            lag={"orders": {0: 3, 1: 4}},
+        )
+
+    def program(self) -> Program:
+        return Program(columnar=frozenset({0}))
 
 
 def _fits(info: StoreInfo, row: Row, question: Question) -> bool:

@@ -71,6 +71,9 @@ def application() -> MemoryApplication:
     put("sessions", Row("ann", 1, None, 100, 200), Row("ann", 2, None, 500, 900))
     put("history", Row("ann", "old", 100, valid_to=200), Row("ann", "new", 200))
     put("everywhere", Row("de", "Germany"))
+    made.cluster.commit(1)
+    made.cluster.write("counts", ("user-01", {"n": 1}))
+    made.cluster.commit(2)
     return made
 
 

@@ -15,9 +15,10 @@ from typing import Any
 import orjson
 
 from penstock.errors import SerializationError
+from penstock.kafka.topic_reader import has_reached
 from penstock.model.sql.errors import SqlError
 from penstock.server.commands.log import Entry
-from penstock.server.reading import Topics, has_reached
+from penstock.server.reading import Topics
 from penstock.sql.ast import administration as admin
 from penstock.sql.ast import statements as ast
 from penstock.sql.ast.node import Node

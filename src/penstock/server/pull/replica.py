@@ -14,10 +14,11 @@ from typing import NamedTuple
 import msgspec
 
 from penstock.errors import PenstockError, StreamsError
+from penstock.kafka.topic_reader import Positions, has_reached
 from penstock.kernel.record_queue import RawRecord
 from penstock.model.record import Headers
 from penstock.model.rules.ttl_rule import TtlRule
-from penstock.server.reading import PartitionWatch, Place, Positions, Topics, has_reached
+from penstock.server.reading import PartitionWatch, Place, Topics
 from penstock.sql.catalog.catalog import DataSource
 from penstock.state.bytes_store import BytesStore
 from penstock.state.engine.rocks import open_rocks

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.kafka.topic_reader import Positions, has_reached
 from penstock.kernel.record_queue import RawRecord
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.server.errors import BadRequestError, BusyError, NotReadyError, ServerError
@@ -26,7 +27,7 @@ from penstock.server.pull.plan_cache import BoundPull, PlanCache
 from penstock.server.pull.prepared import GENERAL, STREAM_SCAN, prepare
 from penstock.server.pull.replica import TableReplica
 from penstock.server.pull.replicas import Replicas
-from penstock.server.reading import Positions, Topics, has_reached
+from penstock.server.reading import Topics
 from penstock.sql.catalog.catalog import Catalog
 from penstock.sql.planner.lowering.context import Row
 

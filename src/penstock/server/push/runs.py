@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, Protocol
 
 from penstock.config import APPLICATION_ID, StreamsConfig
 from penstock.errors import UnavailableError
+from penstock.kafka.topic_reader import Positions
 from penstock.kernel.record_queue import RawRecord
 from penstock.model.rules.table_rule import TABLE_NULLS
 from penstock.runtime.local.partitioned import PartitionedApplication
-from penstock.server.reading import Positions
 from penstock.sql.planner.lowering.context import Row
 from penstock.sql.queries.local import QUERY_CONFIG
 from penstock.sql.queries.push import PushQuery

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
+from penstock.kafka.topic_reader import Positions
 from penstock.server.errors import BadRequestError, ForbiddenError, ServerError
 from penstock.server.host import QueryHost
 from penstock.server.positions import from_token, to_token
@@ -17,7 +18,7 @@ from penstock.server.push.runs import PushRun, RowRun, TopologyRun
 from penstock.server.push.shared_reader import SharedReader, SharedReaders
 from penstock.server.push.subscription import Subscription
 from penstock.server.query_meter import QueryMeter
-from penstock.server.reading import Place, Positions, Topics
+from penstock.server.reading import Place, Topics
 from penstock.serving.credentials import Access, Caller
 from penstock.sql.catalog.schema import SourceColumn
 from penstock.sql.engine import SqlEngine

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from penstock.errors import PenstockError, StreamsError
+from penstock.kafka.topic_reader import Positions
 from penstock.server.push.runs import RecordBatch
-from penstock.server.reading import PartitionWatch, Place, Positions, Topics
+from penstock.server.reading import PartitionWatch, Place, Topics
 
 _log = logging.getLogger("penstock.server")
 _POLL_S = 0.2
@@ -105,7 +106,7 @@ class SharedReader:
             self._fail(error)
         # Without this, clients would wait for ever for rows of a reader that has stopped.
         except Exception as error:  # noqa: BLE001
-            text = f"topic {self.topic!r} is no longer read: {error!r}"
+            text = f"the rows of topic {self.topic!r} are no longer read: {error!r}"
             self._fail(StreamsError("read-failed", text, fix="send the query again"))
         finally:
             self._reader.close()

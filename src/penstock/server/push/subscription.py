@@ -9,10 +9,11 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 
 from penstock.errors import PenstockError, StreamsError
+from penstock.kafka.topic_reader import Positions
 from penstock.kernel.record_queue import RawRecord
 from penstock.server.push.runs import PushRun, RecordBatch, RowBatch
 from penstock.server.push.shared_reader import Waker
-from penstock.server.reading import Place, Positions
+from penstock.server.reading import Place
 
 #: How many rows may wait for a subscriber. A slower one is disconnected; while it catches up, its
 #: own reader waits for it instead.

@@ -366,7 +366,7 @@ class _Arguments(msgspec.Struct):
 def _target(line: bytes) -> str:
     try:
         return msgspec.json.decode(line, type=_Arguments).target
-    except (msgspec.MsgspecError, RecursionError) as error:
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise BadRequestError(
             "bad-body",
             f"the first line does not say where rows go: {error}",

@@ -6,7 +6,9 @@ from functools import cache
 from typing import Any
 
 import penstock
+from penstock.server.console.models import ApplicationsModel
 from penstock.server.rest.query_openapi import query_paths
+from penstock.serving.openapi import document as serving_document
 
 _JSON = "application/json"
 _ROW_MEDIA = (
@@ -125,9 +127,10 @@ def openapi_document() -> dict[str, Any]:
             },
             "/metrics": {"get": _text("Metrics in Prometheus' format.", "text/plain")},
             **query_paths(),
+            **_console_paths(),
         },
         "components": {
-            "schemas": {"Error": _ERROR},
+            "schemas": {"Error": _ERROR, **_application_document()["components"]["schemas"]},
             "securitySchemes": {
                 "basic": {"type": "http", "scheme": "basic"},
                 "bearer": {"type": "http", "scheme": "bearer"},
@@ -135,6 +138,27 @@ def openapi_document() -> dict[str, Any]:
         },
         "security": [{}, {"basic": []}, {"bearer": []}],
     }
+
+
+@cache
+def _application_document() -> dict[str, Any]:
+    """Return the document of one application, which every running query is."""
+    return serving_document(ApplicationsModel)
+
+
+def _console_paths() -> dict[str, Any]:
+    reference = {"$ref": "#/components/schemas/ApplicationsModel"}
+    query = {**_path("query"), "description": "The id of a persistent query."}
+    about, page = (_application_document()["paths"][path] for path in ("/about", "/console/"))
+    found = {
+        "/about": about,
+        "/console/": page,
+        "/applications": {"get": _get("All persistent queries, and what they do.", reference)},
+    }
+    for path, item in _application_document()["paths"].items():
+        if path not in ("/about", "/console/", "/openapi.json"):
+            found[f"/applications/{{query}}{path}"] = {**item, "parameters": [query]}
+    return found
 
 
 def _get(summary: str, schema: dict[str, Any], other: dict[str, str] | None = None) -> Any:

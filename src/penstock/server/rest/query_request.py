@@ -63,7 +63,7 @@ def read_request(body: bytes) -> QueryRequest:
     """
     try:
         request = _decode(body)
-    except (msgspec.MsgspecError, RecursionError) as error:
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise BadRequestError(
             "bad-body", f"the body is not the JSON of a query: {error}", fix="send an object"
         ) from None

@@ -99,7 +99,7 @@ class QueryRoutes:
         Raises:
             BadStatementError: the statement is wrong, or is not a query.
         """
-        with self.services.planning:
+        with self.services.host.planning:
             return self._planned(request)
 
     def _planned(self, request: QueryRequest) -> Asked:
@@ -245,7 +245,7 @@ class _Close:
 def _query_id(body: bytes) -> str:
     try:
         return msgspec.json.decode(body, type=_CloseRequest).query_id
-    except (msgspec.MsgspecError, RecursionError) as error:
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise BadRequestError(
             "bad-body", f"the body is not a request to close a query: {error}", fix='send "queryId"'
         ) from None

@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from penstock.server.errors import TooLargeError
 from penstock.server.rest.replies import json_reply
+from penstock.serving.console.files import is_console_path
 from penstock.serving.credentials import Access, Caller
 from penstock.serving.guard import is_own_name, is_same_origin
 from penstock.serving.options import ServerOptions
@@ -66,7 +67,8 @@ class SqlGuard:
         if not credentials.is_anonymous:
             caller = credentials.caller(headers.get(b"authorization"))
         scope["penstock.access"], scope["penstock.caller"] = caller.access, caller
-        if caller.access is Access.NONE and scope["path"] not in _OPEN_PATHS:
+        is_open = scope["path"] in _OPEN_PATHS or is_console_path(scope["path"])
+        if caller.access is Access.NONE and not is_open:
             challenge = {"www-authenticate": credentials.challenge}
             return 401, 40100, "a token or a user is missing, or is wrong", challenge
         if credentials.is_anonymous and not is_own_name(headers.get(b"host"), self._names):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from penstock.serving.past.models import CommitPointModel, UnknownModel
 
 #: Offsets of the next record that is missing, by topic and partition.
 PositionModel = dict[str, dict[str, int]]
@@ -23,8 +25,15 @@ class SourceModel(Struct, frozen=True):
     batch: int | None = None
 
 
+class PastModel(Struct, frozen=True):
+    """The commit whose state an answer is, and the rows of which it is not known what they held."""
+
+    commit: CommitPointModel
+    unknown: list[UnknownModel]
+
+
 class EntryModel(Struct, frozen=True):
-    """The value of one key."""
+    """The value of one key. ``past`` is there if a commit was asked for."""
 
     store: str
     key: Raw
@@ -32,6 +41,7 @@ class EntryModel(Struct, frozen=True):
     source: SourceModel
     timestamp: int | None = None
     valid_to: int | None = None
+    past: PastModel | UnsetType = UNSET
 
 
 class RowModel(Struct, frozen=True, omit_defaults=True):
@@ -48,7 +58,10 @@ class RowModel(Struct, frozen=True, omit_defaults=True):
 
 
 class PageModel(Struct, frozen=True):
-    """Rows of a store, in order. ``truncated``: there are more, and ``next`` asks for them."""
+    """Rows of a store, in order. ``truncated``: there are more, and ``next`` asks for them.
+
+    ``past`` is there if a commit was asked for.
+    """
 
     store: str
     rows: list[RowModel]
@@ -56,6 +69,7 @@ class PageModel(Struct, frozen=True):
     limit: int
     sources: list[SourceModel]
     next: str | None = None
+    past: PastModel | UnsetType = UNSET
 
 
 class StoreModel(Struct, frozen=True):
@@ -149,6 +163,18 @@ class ErrorModel(Struct, frozen=True, omit_defaults=True):
     code: str
     message: str
     fix: str | None = None
+
+
+class AboutModel(Struct, frozen=True):
+    """What is served here, for a console: which pages it can show, and what the caller may do."""
+
+    #: application or sql-server
+    kind: str
+    name: str
+    version: str
+    #: read, write or full
+    access: str
+    pages: list[str]
 
 
 class TopologyModel(Struct, frozen=True):

@@ -1,6 +1,5 @@
 """``/info`` while long statements are planned, over real HTTP."""
 
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ pytest.importorskip("granian", reason="needs penstock[server]")
 
 import httpx
 
-from penstock.server.options import PLANNED_AT_A_TIME
+from penstock.server.planning import Collector
 from penstock.serving.options import Limits, ServerOptions
 from tests.unit.server.rest.test_routes import Served
 from tests.unit.server.test_node import STREAM
@@ -29,13 +28,12 @@ STORM = (
 
 @pytest.fixture
 def served() -> Iterator[Served]:
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(0.001)
     made = Served(ServerOptions(limits=Limits(request_bytes=1 << 20)))
     made.ksql(STREAM).raise_for_status()
+    collector = Collector(made.node.planning).start()
     yield made
+    collector.close()
     made.close()
-    sys.setswitchinterval(interval)
 
 
 @contextmanager
@@ -77,8 +75,5 @@ def test_only_some_statements_are_planned_at_a_time(served: Served) -> None:
     """All places are free again after errors."""
     for sql in STORM:
         served.ksql(sql)
-    planning = served.node.planning
-    assert all(planning.acquire(blocking=False) for _ in range(PLANNED_AT_A_TIME))
-    assert not planning.acquire(blocking=False)
+    assert served.node.planning.is_free
     assert served.client.get("/info").json()["KsqlServerInfo"]["serverStatus"] == "RUNNING"
-    planning.release(PLANNED_AT_A_TIME)

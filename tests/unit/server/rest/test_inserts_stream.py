@@ -104,6 +104,7 @@ def test_values_are_read_by_the_types_of_columns(orders: QueryWorld) -> None:
     [
         (b"{", "not JSON"),
         (b"[]", "not a JSON object"),
+        (b'{"id": "\xff"}', "not JSON"),
         (b'{"id": "b", "nothing": 1}', "no column NOTHING"),
         (b'{"id": "b", "amount": "x"}', "column AMOUNT is INTEGER"),
         (b'{"amount": 1}', "key column ID"),

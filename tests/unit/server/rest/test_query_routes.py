@@ -178,6 +178,14 @@ def test_a_refused_query_says_once_how_to_repair_it(users: QueryWorld, path: str
     assert message.count("USERS") == 1
 
 
+@pytest.mark.parametrize("path", ["/query", "/query-stream", "/close-query", "/inserts-stream"])
+def test_a_body_that_is_not_utf_8_is_refused(users: QueryWorld, path: str) -> None:
+    """It was an internal error."""
+    status, body = ask(users, path, b'{"ksql": "\xff", "queryId": "\xff", "target": "\xff"}')
+    assert status == 400
+    assert orjson.loads(body)["error_code"] == 40000
+
+
 def test_a_form_that_there_is_not_is_refused(users: QueryWorld) -> None:
     """406, as HTTP says."""
     status, _ = ask(users, "/query", query(ANN), "text/csv")

@@ -1,0 +1,1 @@
+"""The console in a browser: what it shows of applications, made up and real."""
