@@ -25,6 +25,10 @@ from bench.cluster import local_cluster, measure_batches, measure_executors, mea
 from bench.compare import STYLES, compare
 from bench.data import USERS
 from bench.latency import measure
+from bench.nexmark.measure import ENGINES as NEXMARK_ENGINES
+from bench.nexmark.measure import measure as measure_nexmark
+from bench.nexmark.measure import missing
+from bench.nexmark.queries import NAMES as NEXMARK
 from bench.peers import ENGINES, OURS, Peers
 from bench.profiling import profile
 from bench.queries import BROKER
@@ -431,6 +435,39 @@ def queries(
                 console.print(orjson.dumps(figures[-1]).decode(), soft_wrap=True)
     Console(width=130).print(table)
     _write(json, {"figures": figures})
+
+
+@app.command()
+def nexmark(
+    queries: Annotated[str, typer.Option(help="Some of q0 to q23.")] = ",".join(NEXMARK),
+    engines: Annotated[str, typer.Option(help="Who runs them.")] = ",".join(NEXMARK_ENGINES),
+    count: Annotated[int, typer.Option("--events", help="People, auctions and bids.")] = 1_000_000,
+    rounds: Annotated[int, typer.Option(help="How often each one runs.")] = 1,
+    check: Annotated[bool, typer.Option(help="Compare our rows with DuckDB's.")] = True,
+    bootstrap: Bootstrap = "",
+    json: JsonFile = None,
+) -> None:
+    """Measure the Nexmark queries over Kafka, exactly once: ours, and Flink SQL where it is."""
+    able = []
+    for engine in filter(None, engines.split(",")):
+        lack = missing(engine)
+        if lack is None:
+            able.append(engine)
+        else:
+            console.print(f"without {engine}: {lack}")
+    names = [name for name in queries.split(",") if name]
+    with broker(bootstrap) as servers:
+        found = measure_nexmark(servers, able, names, count, rounds, print, check=check)
+    table = Table(title=f"Nexmark, {count:,} events, exactly once")
+    for column in ("query", "engine", "events/s", "seconds", "start s", "CPU s", "MB", "rows"):
+        table.add_column(column, justify="left" if column in ("query", "engine") else "right")
+    for each in found:
+        table.add_row(
+            each.query, each.engine, f"{each.per_second:,.0f}", f"{each.seconds:.1f}",
+            f"{each.startup_s:.1f}", f"{each.cpu_s:.1f}", f"{each.rss_mb:,.0f}", each.check,
+        )  # fmt: skip
+    console.print(table)
+    _write(json, {"figures": [each.to_dict() for each in found]})
 
 
 def _write(file: Path | None, content: dict[str, Any]) -> None:

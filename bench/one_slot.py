@@ -33,7 +33,7 @@ from penstock.model.record import Headers
 from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
 from penstock.runtime.spark.driver.topics import batches_topic, internal_topics, source_partitions
-from penstock.runtime.spark.exchange.batch_log import BatchLog, BatchPlan, LogState
+from penstock.runtime.spark.exchange.batch_log import BatchLog, LogState
 from penstock.runtime.spark.exchange.plan import Plan, make_plan
 from penstock.runtime.spark.exchange.stage_request import (
     Application,
@@ -134,7 +134,10 @@ class MemoryReader:
         return {part: self._log[part][start:end] for part, (start, end) in ranges.items()}
 
     def read_columns(
-        self, ranges: Mapping[TopicPartition, Range], most_bytes: int = 1 << 40
+        self,
+        ranges: Mapping[TopicPartition, Range],
+        most_bytes: int = 1 << 40,
+        stuck_s: float | None = None,
     ) -> ReadRanges:
         found = {part: self._cut(part, *span) for part, span in ranges.items()}
         return ReadRanges(found, {part: end for part, (_, end) in ranges.items()})
@@ -259,15 +262,13 @@ class OneSlot:
     def _run_batch(self, number: int, ranges: Mapping[TopicPartition, Range]) -> None:
         plan = self._application.plan
         starts = {part: start for part, (start, _) in ranges.items()}
-        ends = {part: end for part, (_, end) in ranges.items()}
-        whole = BatchPlan(number, starts, ends, 1, {}).to_json()
         tables = set(plan.graph.source_changelogs.values())
         for stage in range(plan.stages):
             request = StageRequest(
                 batch=number, stage=stage, slots=1, clock_ms=1,
                 ranges={part: ranges[part] for part in _external(plan, stage)}
-                | self._internal.ranges(stage),
-                skips=self._internal.skips, group=self._group, plan=whole,
+                | self._internal.ranges(stage, range(PARTITIONS)),
+                skips=self._internal.skips, group=self._group,
                 table_positions={part: at for part, at in starts.items() if part[0] in tables},
             )  # fmt: skip
             self._internal.advance(self._slot.run(request))

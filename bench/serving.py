@@ -41,8 +41,10 @@ from penstock.serving.application import (
 )
 from penstock.serving.metric import Metric
 from penstock.serving.options import ServerOptions
+from penstock.serving.past.values import Changes, Commit
 from penstock.serving.question import KeyQuestion, Question
 from penstock.serving.server import ServingServer
+from penstock.serving.status.values import ApplicationStatus, Program
 from penstock.state.engine.rocks import open_rocks
 from penstock.state.environment import StoreEnvironment
 from penstock.state.open import open_store
@@ -151,6 +153,21 @@ class RocksReplica:
 
     def metrics(self) -> Sequence[Metric]:
         return []
+
+    def status(self, *, is_watched: bool) -> ApplicationStatus:
+        return ApplicationStatus(at_ms=time.time_ns() // 1_000_000, state="RUNNING")
+
+    def program(self) -> Program:
+        return Program()
+
+    def commits(self) -> Sequence[Commit]:
+        return ()
+
+    def changes(self, store: str, partition: int, start: int, end: int) -> Changes:
+        raise NotImplementedError("the benchmark has no changes")
+
+    def close(self) -> None:
+        return None
 
 
 def _fill(stores: Sequence[Any], keys: int) -> None:

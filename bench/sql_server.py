@@ -27,6 +27,7 @@ from starlette.applications import Starlette
 from bench.serving import load
 from penstock.config import StreamsConfig
 from penstock.kafka.admin import Admin
+from penstock.server.planning import Planning
 from penstock.server.querying import QueryServices
 from penstock.server.rest.query_routes import QueryRoutes
 from penstock.server.security.topic_rules import TopicRules
@@ -84,6 +85,7 @@ class _Host:
         self.engine = SqlEngine({"ksql.max.push.queries": "2000"})
         self.engine.execute(_SOURCES)
         self.topic_rules = TopicRules.of(self.engine.config)
+        self.planning = Planning()
         self.config = StreamsConfig(
             {"application.id": "bench-sql-server", "bootstrap.servers": bootstrap}
         )

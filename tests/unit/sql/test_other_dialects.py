@@ -1,5 +1,5 @@
 """What Flink and Postgres write in another way: ``clauses.window_functions``,
-``clauses.comma_joins`` and FILTER."""
+``clauses.retiming``, ``lowering.retime``, ``clauses.comma_joins`` and FILTER."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 
 from penstock.sql.syntax.format import format_statement
 from penstock.sql.syntax.parser import parse_statement
-from tests.unit.sql.queries import ITEMS, ORDERS, Script, refusal, running
+from tests.unit.sql.queries import ITEMS, ORDERS, Script, columns_of, engine_of, refusal, running
 
 BIDS = (
     "CREATE STREAM bids (id INT KEY, item VARCHAR, price INT, at TIMESTAMP)"
@@ -23,6 +23,11 @@ def windows(script: Script) -> dict[tuple[str, int], object]:
             start = int.from_bytes(record.key[-8:], "big")
             found[json.loads(record.key[:-8]), start] = json.loads(record.value or b"null")
     return found
+
+
+def _values(script: Script) -> list[object]:
+    records = [each for each in script.queries.produced if each.topic == "T"]
+    return [json.loads(each.value) for each in records if each.value is not None]
 
 
 @pytest.mark.parametrize(
@@ -71,8 +76,100 @@ def test_windows_of_an_inner_query_can_be_aggregated() -> None:
 
 
 @pytest.mark.parametrize(
+    ("group", "bounds"),
+    [
+        ("TUMBLE(at, INTERVAL '10' SECOND)", (0, 10_000)),
+        ("HOP(at, INTERVAL '10' SECOND, INTERVAL '20' SECOND)", (0, 20_000)),
+        ("SESSION(at, INTERVAL '10' SECOND)", (2_000, 9_000)),
+    ],
+)
+def test_windows_in_group_by(group: str, bounds: tuple[int, int]) -> None:
+    """Their bounds are calls with the same arguments."""
+    name, arguments = group.split("(", 1)
+    create = (
+        f"CREATE TABLE t AS SELECT item, {name}_START({arguments} AS s, {name}_END({arguments} AS"
+        f" e, COUNT(*) AS n FROM bids GROUP BY item, {group};"
+    )
+    with running(BIDS, create) as script:
+        for at in (2_000, 9_000):
+            script.pipe("bids", 1, {"item": "fig", "price": 1, "at": at})
+        assert {"S": bounds[0], "E": bounds[1], "N": 2} in _values(script)
+
+
+def test_windows_of_a_table_are_those_of_its_records() -> None:
+    create = (
+        "CREATE TABLE t AS SELECT kind, COUNT(*) AS n FROM TABLE(TUMBLE(TABLE items,"
+        " DESCRIPTOR(ROWTIME), 10 MILLISECONDS)) GROUP BY kind, window_start, window_end;"
+    )
+    with running(ITEMS, create) as script:
+        for time, name, row in (
+            (1, "fig", "x"),
+            (2, "fig", "x"),
+            (3, "fig", None),
+            (12, "nut", "x"),
+        ):
+            script.pipe("items", name, None if row is None else {"kind": row}, time)
+        assert windows(script) == {("x", 0): {"N": 2}, ("x", 10): {"N": 1}}
+
+
+def test_windows_without_aggregates_are_those_that_have_rows() -> None:
+    create = (
+        "CREATE TABLE t AS SELECT item, window_start FROM TABLE(TUMBLE(TABLE bids,"
+        " DESCRIPTOR(at), 10 MILLISECONDS)) GROUP BY item, window_start, window_end;"
+    )
+    with running(BIDS, create) as script:
+        script.pipe("bids", 1, {"item": "fig", "price": 1, "at": 12})
+        assert windows(script) == {("fig", 10): {"WINDOW_START": 10}}
+
+
+def test_windows_alone_are_one_group_inside_a_query() -> None:
+    """A table needs a key that its SELECT has, which a total of each window has not."""
+    create = (
+        "CREATE TABLE t AS SELECT e, SUM(n) AS n FROM (SELECT window_end AS e, COUNT(*) AS n FROM"
+        " TABLE(TUMBLE(TABLE bids, DESCRIPTOR(at), 10 MILLISECONDS))"
+        " GROUP BY window_start, window_end) GROUP BY e;"
+    )
+    with running(BIDS, create) as script:
+        for at in (1, 2, 12):
+            script.pipe("bids", 1, {"item": "fig", "price": 1, "at": at})
+        assert dict(script.read("T")) == {10: {"N": 2}, 20: {"N": 1}}
+
+
+@pytest.mark.parametrize(
+    "inner",
+    ["SELECT *, CAST(price * 10 AS BIGINT) AS p FROM bids", "SELECT item, at AS p FROM bids"],
+)
+def test_windows_may_go_by_any_time(inner: str) -> None:
+    """Rows take the time of the column, and stay as they are if it is theirs anyway."""
+    create = (
+        f"CREATE TABLE t AS WITH b AS ({inner}) SELECT item, COUNT(*) AS n FROM TABLE(TUMBLE(TABLE"
+        " b, DESCRIPTOR(p), 100 MILLISECONDS)) GROUP BY item, window_start, window_end;"
+    )
+    with running(BIDS, create) as script:
+        for at, price in ((10, 1), (20, 2), (110, 11)):
+            script.pipe("bids", 1, {"item": "fig", "price": price, "at": at})
+        assert windows(script) == {("fig", 0): {"N": 2}, ("fig", 100): {"N": 1}}
+
+
+def test_rows_without_a_time_have_no_window() -> None:
+    create = (
+        "CREATE TABLE t AS SELECT item, COUNT(*) AS n FROM orders"
+        " GROUP BY item, TUMBLE(price, INTERVAL '1' SECOND);"
+    )
+    bigint = ORDERS.replace("price INT", "price BIGINT")
+    with running(bigint, create) as script:
+        for price in (None, -1, 5):
+            script.pipe("orders", 1, {"item": "fig", "price": price})
+        assert windows(script) == {("fig", 0): {"N": 1}}
+
+
+@pytest.mark.parametrize(
     ("rest", "code"),
     [
+        ("bids GROUP BY item, TUMBLE(at, 10)", "window-function"),
+        ("bids GROUP BY item, HOP(at, INTERVAL '1' SECOND)", "window-function"),
+        ("bids GROUP BY item, SESSION(at, INTERVAL '1' MONTH)", "window-function"),
+        ("bids GROUP BY item, TUMBLE(item, INTERVAL '1' SECOND)", "window-time-column"),
         ("TUMBLE(bids, price, 1 SECOND) GROUP BY item, window_start", "window-time-column"),
         ("TUMBLE(bids, at, 1 SECOND) GROUP BY item", "window-function"),
         ("TUMBLE(bids, at, 1 SECOND) GROUP BY window_start", "window-function"),
@@ -115,6 +212,7 @@ def test_filter_is_refused_where_null_is_a_value() -> None:
     [
         "orders o, items i WHERE o.item = i.name AND price > 3",
         "orders o, items i WHERE price > 3 AND i.name = item",
+        "items i, orders o WHERE i.name = o.item AND price > 3",
         "orders o JOIN items FOR SYSTEM_TIME AS OF o.ROWTIME i ON o.item = i.name WHERE price > 3",
         "orders o JOIN items FOR SYSTEM_TIME AS OF PROCTIME() i ON o.item = i.name WHERE price > 3",
         "(SELECT *, NOW() AS p FROM orders) o JOIN items FOR SYSTEM_TIME AS OF p ON item = name",
@@ -155,6 +253,13 @@ def test_three_sources_may_have_commas() -> None:
         script.pipe("orders", 1, {"item": "fig", "price": 5}, 2)
         script.pipe("orders", 2, {"item": "fig", "price": 1}, 3)
         assert script.read("T") == [("fig", {"A": "fruit", "B": "fruit"})]
+
+
+def test_columns_of_a_star_are_those_of_the_text() -> None:
+    """Streams are joined first, whatever their place among the commas."""
+    create = "CREATE STREAM t AS SELECT * FROM items i, orders o WHERE i.name = o.item;"
+    names = columns_of(engine_of(ORDERS, ITEMS, create), "T")
+    assert names == "O_ITEM STRING KEY, I_NAME STRING, I_KIND STRING, O_ID INTEGER, O_PRICE INTEGER"
 
 
 @pytest.mark.parametrize(

@@ -287,11 +287,15 @@ class FunctionCall(Node):
 
 @dataclass(frozen=True, slots=True)
 class Over(Node):
-    """``call OVER (PARTITION BY ... ORDER BY ...)``; the keys of ORDER BY are ``OrderItem``."""
+    """``call OVER (PARTITION BY ... ORDER BY ...)``; the keys of ORDER BY are ``OrderItem``.
+
+    ``at_most`` is how many rows of a partition the query around it reads, if WHERE there says so.
+    """
 
     call: FunctionCall
     partition_by: tuple[Expression, ...] = ()
     order_by: tuple[Node, ...] = ()
+    at_most: int | None = None
 
 
 Literals = (

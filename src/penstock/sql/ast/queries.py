@@ -84,10 +84,11 @@ class WindowFunction(Node):
 
 @dataclass(frozen=True, slots=True)
 class Subquery(Node):
-    """A query in place of a source."""
+    """A query in place of a source; ``windows`` as in ``Source``, where WITH names the query."""
 
     query: Query
     alias: str | None = None
+    windows: WindowFunction | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +157,10 @@ class OrderItem(Node):
     is_descending: bool = False
     nulls_first: bool | None = None
 
+    @property
+    def puts_nulls_first(self) -> bool:
+        return self.is_descending if self.nulls_first is None else self.nulls_first
+
 
 @dataclass(frozen=True, slots=True)
 class CommonTable(Node):
@@ -172,6 +177,8 @@ class Query(Node):
     items: tuple[SelectItem, ...]
     source: Relation
     window: Window | None = None
+    #: The column that the windows go by, where a function names one; else the time of the records.
+    window_time: Expression | None = None
     where: Expression | None = None
     group_by: tuple[Expression, ...] | None = None
     partition_by: tuple[Expression, ...] | None = None

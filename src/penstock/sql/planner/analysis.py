@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from penstock.model.sql.errors import AnalysisError, did_you_mean
@@ -98,8 +99,9 @@ def analyze(
     _refuse_repeats(sources, query)
     query = with_aliases_meant(query, lambda name: any(each.has_column(name) for each in sources))
     qualified = rewrite(query, _Qualifier(sources, query.window is not None).change)
-    check_moments(qualified, lambda alias: _found(alias, sources))
-    analysis = Analysis(with_conditions(qualified), sources, is_persistent)
+    find = partial(_found, sources=sources)
+    check_moments(qualified, find)
+    analysis = Analysis(with_conditions(qualified, find), sources, is_persistent)
     return replace(analysis, query=_named(analysis))
 
 
@@ -116,13 +118,7 @@ def _sources(
             yield from _sources(left, catalog, plan_subquery)
             yield from _sources(right, catalog, plan_subquery)
         case Subquery(query, alias):
-            if alias is None:
-                raise AnalysisError(
-                    "subquery-without-alias",
-                    "a query in place of a source needs a name",
-                    fix="write (SELECT ...) AS name",
-                    span=relation.span,
-                )
+            assert alias is not None
             derived = plan_subquery(query, alias)
             yield AliasedSource(alias, derived.source, derived)
         case Source(name, alias, is_changes):
@@ -130,6 +126,9 @@ def _sources(
             if is_changes:
                 changes = changes_of(source, relation)
                 yield AliasedSource(alias or name, changes, changed=source)
+            elif relation.windows is not None:
+                # The windows are those of the table's records: each row that was ever written.
+                yield AliasedSource(alias or name, replace(source, kind="STREAM"))
             else:
                 yield AliasedSource(alias or name, source)
 
@@ -166,11 +165,17 @@ class _Qualifier:
                 return node
             case ast.InQuery():
                 return replace(node, value=rewrite(node.value, self.change))
+            case SelectColumn(ColumnRef(name) as ref, None):
+                # A column of a star in an inner join is called here as it is in its source.
+                meant = self.change(ref)
+                if not isinstance(meant, ColumnRef) or meant.name == name:
+                    return None
+                return SelectColumn(meant, name, span=node.span)
             case ColumnRef(name, None):
                 return self._qualified(node, name)
             case ColumnRef():
                 self._check_source(node)
-                return replace(node, source=None) if self._is_bound(node) else None
+                return replace(node, source=None) if self._is_bound(node) else self._renamed(node)
             case ast.Lambda():
                 return self._lambda(node)
             case AllColumns(source) if source is not None:
@@ -189,7 +194,21 @@ class _Qualifier:
                 fix=f"write {' or '.join(f'{alias}.{name}' for alias in found)}",
                 span=node.span,
             )
-        return replace(node, source=found[0]) if found else current_value(node) or node
+        if found:
+            return replace(node, source=found[0])
+        return current_value(node) or self._renamed(node) or node
+
+    def _renamed(self, node: ColumnRef) -> ColumnRef | None:
+        """Return the column of an inner join that is called so in its source."""
+        found = [
+            ColumnRef(each.derived.result.plain_names[node.name], each.alias, span=node.span)
+            for each in self._sources
+            if each.derived is not None
+            and node.source in (None, each.alias)
+            and not each.has_column(node.name)
+            and node.name in each.derived.result.plain_names
+        ]
+        return found[0] if len(found) == 1 else None
 
     def _is_bound(self, node: ColumnRef) -> bool:
         if not self._is_windowed or node.name not in _names(WINDOW_COLUMNS):

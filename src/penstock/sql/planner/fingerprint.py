@@ -31,11 +31,14 @@ from penstock.sql.planner.steps import (
     JoinStep,
     ProjectStep,
     RekeyStep,
+    RetimeStep,
     SourceStep,
     Step,
+    TopStep,
     UnionStep,
+    UnwindowStep,
 )
-from penstock.sql.syntax.format_expression import format_expression, identifier
+from penstock.sql.syntax.format_expression import format_expression, format_order_item, identifier
 from penstock.sql.syntax.format_query import format_window, format_within
 from penstock.topology.upgrades.fingerprint import Line, Rule, Section, Statement, strictest
 
@@ -44,7 +47,7 @@ _SHAPE = frozenset(member.name for member in fields(Step))
 #: Formats that find a column by its name: rows with fewer columns stay readable.
 _BY_NAME = ("JSON", "JSON_SR", "AVRO", "PROTOBUF")
 #: Steps whose output rows depend on one input row only.
-_STATELESS = (DerivedStep, ExplodeStep, FilterStep, ProjectStep, UnionStep)
+_STATELESS = (DerivedStep, ExplodeStep, FilterStep, ProjectStep, RetimeStep, UnionStep)
 
 
 def statement_of(plan: QueryPlan) -> Statement:
@@ -98,6 +101,8 @@ class _Words:
                 yield Line(f"{step.clause} {self.sql(step.condition)}", rule)
             case RekeyStep():
                 yield Line(f"PARTITION BY {self._list(step.expressions) or 'nothing'}")
+            case RetimeStep():
+                yield Line(f"time {self.sql(step.time)}")
             case ExplodeStep():
                 yield Line(f"rows of {self._list(step.calls)}", rule)
             case JoinStep():
@@ -110,15 +115,28 @@ class _Words:
             case ProjectStep():
                 for expression in step.expressions:
                     yield Line(f"SELECT {self.sql(expression)}", rule)
-            case UnionStep():
-                yield Line(f"UNION ALL of {len(step.inputs)}")
-            case ChangesStep():
-                yield Line("CHANGES")
+            case TopStep() | UnwindowStep() | UnionStep() | ChangesStep():
+                yield Line(self._words(step))
             case DerivedStep():
                 pass
             case _:
                 # A step that this module does not know is compared as a whole, and has state.
                 yield Line(f"{type(step).__name__} {self._facts(step, _SHAPE)}")
+
+    def _words(self, step: TopStep | UnwindowStep | UnionStep | ChangesStep) -> str:
+        match step:
+            case TopStep():
+                items = [
+                    replace(item, expression=self._plain(item.expression)) for item in step.order_by
+                ]
+                order = ", ".join(map(format_order_item, items))
+                return f"the first {step.at_most} of {self._list(step.partition_by)} BY {order}"
+            case UnwindowStep():
+                return f"key with {' and '.join(step.bounds)} of windows"
+            case UnionStep():
+                return f"UNION ALL of {len(step.inputs)}"
+            case ChangesStep():
+                return "CHANGES"
 
     def _source(self, step: SourceStep) -> Iterator[Line]:
         source = step.source
@@ -158,7 +176,10 @@ class _Words:
             yield Line("EMIT FINAL")
 
     def sql(self, expression: Expression) -> str:
-        return format_expression(rewrite(expression, self._canonical))
+        return format_expression(self._plain(expression))
+
+    def _plain(self, expression: Expression) -> Expression:
+        return rewrite(expression, self._canonical)
 
     def _facts(self, value: Any, left_out: frozenset[str] = frozenset()) -> str:
         """Describe a value that has no SQL text by its fields, without spans."""

@@ -17,6 +17,7 @@ from penstock.sql.planner.steps import (
     SourceStep,
     Step,
     UnionStep,
+    UnwindowStep,
     shape_of,
 )
 
@@ -73,7 +74,7 @@ def written_names(step: Step) -> Names | None:
             return None
         case OverStep(keeps_key=False):
             return None
-        case RekeyStep():
+        case RekeyStep() | UnwindowStep():
             return _names(step.key)
         case AggregateStep():
             before = written_names(step.input) if step.keeps_key else None

@@ -18,8 +18,10 @@ from penstock.sql.planner.steps import (
     OverStep,
     ProjectStep,
     RekeyStep,
+    RetimeStep,
     SourceStep,
     Step,
+    TopStep,
     UnionStep,
 )
 
@@ -94,6 +96,10 @@ def expressions_of(step: Step) -> tuple[Expression, ...]:
     match step:
         case FilterStep():
             return (step.condition,)
+        case TopStep():
+            return (*step.partition_by, *(item.expression for item in step.order_by))
+        case RetimeStep():
+            return (step.time,)
         case RekeyStep() | ProjectStep():
             return step.expressions
         case ExplodeStep():

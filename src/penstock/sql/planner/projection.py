@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from penstock.model.sql.errors import AnalysisError, SqlTypeError
 from penstock.model.sql.types import SqlType, StructType, can_widen
@@ -20,6 +20,8 @@ from penstock.sql.syntax.format_expression import format_expression
 from penstock.sql.syntax.parser import parse_type
 
 _SYNTHESISED = "KSQL_SYNTH_"
+#: The names of the key's columns that an inner query does not select.
+HIDDEN_KEY = f"{_SYNTHESISED}KEY_"
 _WINDOW_NAMES = frozenset(name for name, _ in WINDOW_COLUMNS)
 
 
@@ -55,7 +57,8 @@ def _all_columns(item: AllColumns, stage: Stage, analysis: Analysis) -> Iterator
 
 def _columns_of_one(item: AllColumns, stage: Stage, analysis: Analysis) -> Iterator[SelectColumn]:
     for ref in stage.key_refs:
-        yield SelectColumn(ref, ref.name, span=item.span)
+        if not ref.name.startswith(HIDDEN_KEY):
+            yield SelectColumn(ref, ref.name, span=item.span)
     keys = set(stage.key_refs)
     if stage.step.window is not None and not analysis.is_persistent:
         for name, _ in WINDOW_COLUMNS:
@@ -77,10 +80,12 @@ def _columns_of_join(item: AllColumns, stage: Stage, analysis: Analysis) -> Iter
     if item.source is None:
         for name in stage.synthetic_keys:
             yield SelectColumn(ColumnRef(name), name, span=item.span)
-    for alias in stage.aliases:
+    # Sources with commas between them may be joined in another order.
+    for alias in (each.alias for each in analysis.sources):
         if item.source not in (None, alias):
             continue
-        keys = [column.name for column in analysis.source(alias).schema.key]
+        schema = analysis.source(alias).schema
+        keys = [column.name for column in schema.key if not column.name.startswith(_SYNTHESISED)]
         others = [
             column.name
             for column in stage.columns
@@ -115,9 +120,9 @@ def _all_fields(item: AllFields, stage: Stage, environment: Environment) -> Iter
             f"{format_expression(item.base)} is {type_ or 'NULL'}, ->* takes a STRUCT",
             span=item.span,
         )
-    for field in type_.fields:
+    for each in type_.fields:
         yield SelectColumn(
-            Dereference(item.base, field.name, span=item.span), field.name, span=item.span
+            Dereference(item.base, each.name, span=item.span), each.name, span=item.span
         )
 
 
@@ -125,12 +130,14 @@ def _all_fields(item: AllFields, stage: Stage, environment: Environment) -> Iter
 class Projected:
     """The last stage of a query and the columns of its result, those of the key first.
 
-    ``selected`` are the same columns in the order of SELECT.
+    ``selected`` are the same columns in the order of SELECT. ``plain_names`` are columns of a join
+    by the names that they have in their sources.
     """
 
     stage: Stage
     columns: tuple[SourceColumn, ...]
     selected: tuple[SourceColumn, ...] = ()
+    plain_names: Mapping[str, str] = field(default_factory=dict)
 
 
 def projected(
@@ -139,12 +146,25 @@ def projected(
     analysis: Analysis,
     environment: Environment,
     target: tuple[SourceColumn, ...] = (),
+    *,
+    is_inner: bool = False,
 ) -> Projected:
-    """Return the columns of the result; ``target`` are those of the stream of INSERT INTO."""
+    """Return the columns of the result; ``target`` are those of the stream of INSERT INTO.
+
+    The rows of an inner query have no topic of their own, so its SELECT need not have the key.
+    """
     items = [item for item in query.items if isinstance(item, SelectColumn)]
     if analysis.is_persistent:
         items = [item for item in items if not _is_window_bound(item)]
-        keys = _key_names(stage, items, analysis, environment)
+        keys = _key_names(stage, items)
+        missing = [ref for place, ref in enumerate(stage.key_refs) if place not in keys.values()]
+        # With DISTINCT, the key is a part of the row or it is not.
+        if missing and (not is_inner or (query.is_distinct and keys)):
+            # A misspelt name may be meant as the key. Then this check refuses it and suggests the
+            # right name.
+            for item in items:
+                _type(item.expression, stage, environment)
+            raise _missing_key(stage, missing, analysis)
     else:
         keys = {}
     values: list[tuple[str, Expression]] = []
@@ -163,7 +183,7 @@ def projected(
         shown.append(SourceColumn(item.alias, _type(expression, stage, environment)))
         selected.append(shown[-1])
     key = tuple(
-        SourceColumn(by_index.get(i, column.name), column.type, "KEY")
+        SourceColumn(by_index.get(i, _name_of_key(i, column, is_inner)), column.type, "KEY")
         for i, column in enumerate(stage.step.key)
     )
     columns = (*key, *shown) if analysis.is_persistent else tuple(shown)
@@ -179,7 +199,33 @@ def projected(
         window=stage.step.window,
         is_table=stage.step.is_table,
     )
-    return Projected(replace(stage, step=step), columns, tuple(selected))
+    names = _plain_names(items, {ref: each for each, ref in stage.computed})
+    return Projected(replace(stage, step=step), columns, tuple(selected), names)
+
+
+def _plain_names(
+    items: list[SelectColumn], origin: Mapping[Expression, Expression]
+) -> dict[str, str]:
+    """Return the columns that a star has named A_X and that may be called X in an outer query."""
+    found: dict[str, list[str]] = {}
+    for item in items:
+        ref = origin.get(item.expression, item.expression)
+        if not isinstance(ref, ColumnRef) or ref.source is None or item.alias is None:
+            continue
+        if item.alias == join_column(ref.source, ref.name):
+            found.setdefault(ref.name, []).append(item.alias)
+    taken = {item.alias for item in items}
+    return {name: n[0] for name, n in found.items() if len(n) == 1 and name not in taken}
+
+
+def is_hidden_key(column: SourceColumn) -> bool:
+    """Return whether a column of the key is one that an inner query does not select."""
+    return column.name.startswith(HIDDEN_KEY)
+
+
+def _name_of_key(place: int, column: SourceColumn, is_inner: bool) -> str:
+    """Return the name of a key column that SELECT does not have."""
+    return f"{HIDDEN_KEY}{place}" if is_inner else column.name
 
 
 def _is_window_bound(item: SelectColumn) -> bool:
@@ -197,10 +243,8 @@ def _key_index(stage: Stage, item: SelectColumn) -> int | None:
     return None
 
 
-def _key_names(
-    stage: Stage, items: list[SelectColumn], analysis: Analysis, environment: Environment
-) -> dict[str, int]:
-    """Return the names of the key's columns in the result; each must be there exactly once."""
+def _key_names(stage: Stage, items: list[SelectColumn]) -> dict[str, int]:
+    """Return the names of the key's columns in the result; none may be there twice."""
     names: dict[str, int] = {}
     for item in items:
         index = _key_index(stage, item)
@@ -214,17 +258,20 @@ def _key_names(
                 span=item.span,
             )
         names[str(item.alias)] = index
-    missing = [ref for i, ref in enumerate(stage.key_refs) if i not in names.values()]
-    if missing:
-        # A misspelt name may be meant as the key. Then this check refuses it and suggests the right
-        # name.
-        for item in items:
-            _type(item.expression, stage, environment)
-        raise _missing_key(stage, missing, analysis)
     return names
 
 
 def _missing_key(stage: Stage, missing: list[ColumnRef], analysis: Analysis) -> AnalysisError:
+    hidden = next((ref for ref in missing if ref.name.startswith(HIDDEN_KEY)), None)
+    if hidden is not None:
+        return AnalysisError(
+            "missing-key",
+            f"the key is missing in the SELECT: it is that of the query {hidden.source}, which does"
+            " not select it either",
+            fix=f"add the key to both; columns that {hidden.source} groups, partitions or joins by"
+            " are its key",
+            span=analysis.query.items[0].span or analysis.query.span,
+        )
     origin = {ref: expression for expression, ref in stage.computed}
     choices = {ref: refs for ref, refs in zip(stage.key_refs, stage.viable, strict=False) if refs}
     wanted = " and ".join(

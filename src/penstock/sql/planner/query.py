@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from penstock.model.sql.errors import AnalysisError
+from penstock.sql.ast.expressions import FunctionCall
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query, Source
 from penstock.sql.ast.statements import CreateAsSelect, InsertInto
@@ -22,9 +23,11 @@ from penstock.sql.planner.analysis import Analysis, analyze
 from penstock.sql.planner.clauses.clock import refuse_clock
 from penstock.sql.planner.clauses.distinct import distinct_groups, distinct_rows
 from penstock.sql.planner.clauses.over import numbered
+from penstock.sql.planner.clauses.retiming import retimed
 from penstock.sql.planner.clauses.semi_joins import semi_joined
+from penstock.sql.planner.clauses.top_rows import with_limits
 from penstock.sql.planner.clauses.union import common_columns, united
-from penstock.sql.planner.clauses.window_functions import windowed_by_function
+from penstock.sql.planner.clauses.window_functions import WindowRules, windowed_by_function
 from penstock.sql.planner.filters import filtered
 from penstock.sql.planner.grouping import GroupFormats, grouped
 from penstock.sql.planner.insertion import check_insertion, insertion_target
@@ -32,11 +35,11 @@ from penstock.sql.planner.joining.joins import joined
 from penstock.sql.planner.key_order import ordered_key
 from penstock.sql.planner.partitioning import partitioned
 from penstock.sql.planner.plan import QueryPlan
-from penstock.sql.planner.projection import Projected, expanded, projected
+from penstock.sql.planner.projection import Projected, expanded, is_hidden_key, projected
 from penstock.sql.planner.sink import DEFAULT_KEY_FORMAT, sink_of
 from penstock.sql.planner.stage import Environment
 from penstock.sql.planner.steps import DistinctStep
-from penstock.sql.planner.subqueries import Derived, derived_source, inlined
+from penstock.sql.planner.subqueries import Derived, derived_source, inlined, with_names
 from penstock.sql.planner.table_functions import exploded
 
 
@@ -91,11 +94,13 @@ class Planner:
         target: tuple[SourceColumn, ...] = (),
         prefix: str = "",
         wanted: Wanted = _ANYTHING,
+        is_inner: bool = False,
     ) -> tuple[Analysis, Projected]:
         query = inlined(query)
         if query.union_all:
             return self._united(query, is_persistent, target, prefix)
-        query = windowed_by_function(query, self._source)
+        rules = WindowRules(self._is_aggregate, needs_key=is_persistent and not is_inner)
+        query = windowed_by_function(with_limits(with_names(query)), rules)
         _refuse_unsupported(query)
         environment = Environment(
             self.functions, self.catalog.types, self.settings, self.catalog.topics, prefix
@@ -111,15 +116,20 @@ class Planner:
         query = expanded(stage, query, analysis, environment)
         query = distinct_groups(stage, query, wants_table=wanted.is_table)
         stage, query = exploded(stage, query, environment)
-        stage, query = numbered(stage, query, environment)
         formats = self._formats(analysis)
+        stage, query = numbered(stage, query, environment, formats.key)
+        stage = retimed(stage, query, environment)
         stage, query = grouped(stage, query, environment, formats, is_persistent=is_persistent)
         if is_persistent:
             stage = ordered_key(stage, query, environment)
-        result = projected(stage, query, analysis, environment, target)
+        result = projected(stage, query, analysis, environment, target, is_inner=is_inner)
+        has_key = is_persistent and not any(is_hidden_key(column) for column in result.columns)
         return analysis, distinct_rows(
-            result, query, has_key=is_persistent, ttl_ms=wanted.ttl_ms, prefix=prefix
+            result, query, has_key=has_key, ttl_ms=wanted.ttl_ms, prefix=prefix
         )
+
+    def _is_aggregate(self, node: Node) -> bool:
+        return isinstance(node, FunctionCall) and self.functions.is_aggregate(node.name)
 
     def _source(self, node: Source) -> DataSource:
         return self.catalog.source(node.name, node.span)
@@ -147,8 +157,10 @@ class Planner:
         return planned[0][0], united([result for _, result in planned], queries, prefix)
 
     def _derived(self, query: Query, alias: str, *, prefix: str) -> Derived:
-        """Plan an inner query; its SELECT must contain its key, as in CREATE ... AS."""
-        analysis, result = self._planned(query, is_persistent=True, prefix=f"{prefix}{alias}-")
+        """Plan an inner query, with its key among its columns."""
+        analysis, result = self._planned(
+            query, is_persistent=True, prefix=f"{prefix}{alias}-", is_inner=True
+        )
         refuse_clock(analysis.query.items, result.stage, "an inner query")
         source = derived_source(result, alias, analysis.first.value_format)
         return Derived(result, source)

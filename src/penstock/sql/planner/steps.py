@@ -11,7 +11,7 @@ from typing import Literal, TypedDict
 
 from penstock.model.sql.types import SqlType
 from penstock.sql.ast.expressions import ColumnRef, Expression, FunctionCall
-from penstock.sql.ast.queries import JoinKind, Window, Within
+from penstock.sql.ast.queries import JoinKind, OrderItem, Window, Within
 from penstock.sql.catalog.catalog import DataSource, FormatSpec, WindowSpec
 from penstock.sql.catalog.schema import SourceColumn
 from penstock.sql.expressions import Column
@@ -129,6 +129,42 @@ class OverStep(Step):
     key_refs: tuple[ColumnRef, ...]
     calls: tuple[OverCall, ...]
     by_time: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopStep(Step):
+    """Keeps the first rows of each partition in an order.
+
+    Rows get the values of ``partition_by`` and their rank as last columns. These are the key of the
+    result; a single row of each partition needs no rank in it. With ``keeps_key`` the partition is
+    the key of the input.
+    """
+
+    input: Step
+    partition_by: tuple[Expression, ...]
+    order_by: tuple[OrderItem, ...]
+    at_most: int
+    keeps_key: bool
+
+    @property
+    def has_rank(self) -> bool:
+        return self.at_most > 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnwindowStep(Step):
+    """Makes the windows of a table's keys plain columns of the key: first the key, then bounds."""
+
+    input: Step
+    bounds: tuple[Literal["START", "END"], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetimeStep(Step):
+    """Gives each record the time that a column has; records without one are dropped."""
+
+    input: Step
+    time: ColumnRef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain, count
 
 from penstock.model.sql.errors import AnalysisError
 from penstock.sql.ast.expressions import ColumnRef
 from penstock.sql.ast.node import Node
-from penstock.sql.ast.queries import CommonTable, Query, Source, Subquery
+from penstock.sql.ast.queries import CommonTable, Join, Query, Relation, Source, Subquery
 from penstock.sql.ast.walk import rewrite
 from penstock.sql.catalog.catalog import DataSource, FormatSpec
 from penstock.sql.catalog.schema import PSEUDO_COLUMNS, WINDOW_COLUMNS, Schema
@@ -16,6 +17,9 @@ from penstock.sql.expressions import Column
 from penstock.sql.planner.projection import Projected
 from penstock.sql.planner.stage import Stage
 from penstock.sql.planner.steps import DerivedStep, RekeyStep, UnionStep, shape_of
+
+#: What a query in FROM is called that has no name.
+_NAME = "SUBQUERY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +61,45 @@ def _replaced(query: Query, known: dict[str, Query], table: CommonTable | None =
                     fix="CREATE the table first",
                     span=node.span,
                 )
-            return Subquery(known[node.name], node.alias or node.name, span=node.span)
+            alias = node.alias or node.name
+            return Subquery(known[node.name], alias, node.windows, span=node.span)
         return None
 
     return rewrite(query, change)
+
+
+def with_names(query: Query) -> Query:
+    """Give a name to each query in FROM that has none, as in Flink and Postgres.
+
+    before: SELECT * FROM (SELECT * FROM S)
+    after:  SELECT * FROM (SELECT * FROM S) SUBQUERY
+    """
+    taken = set(_names(query.source))
+    return replace(query, source=_named(query.source, taken))
+
+
+def _names(relation: Relation) -> Iterator[str]:
+    if isinstance(relation, Join):
+        yield from _names(relation.left)
+        yield from _names(relation.right)
+    elif isinstance(relation, Source):
+        yield relation.alias or relation.name
+    elif relation.alias is not None:
+        yield relation.alias
+
+
+def _named(relation: Relation, taken: set[str]) -> Relation:
+    if isinstance(relation, Join):
+        left = _named(relation.left, taken)
+        right = _named(relation.right, taken)
+        assert not isinstance(right, Join)
+        return replace(relation, left=left, right=right)
+    if isinstance(relation, Source) or relation.alias is not None:
+        return relation
+    numbered = (f"{_NAME}_{number}" for number in count(2))
+    name = next(name for name in chain([_NAME], numbered) if name not in taken)
+    taken.add(name)
+    return replace(relation, alias=name)
 
 
 def derived_source(result: Projected, alias: str, value_format: FormatSpec) -> DataSource:

@@ -240,11 +240,10 @@ def _alive(records: list[ProducedRecord], ttl_ms: int) -> Iterator[ProducedRecor
 
 
 def _sort(rows: list[Row], name: str, item: OrderItem) -> None:
-    nulls_first = item.is_descending if item.nulls_first is None else item.nulls_first
     known = [row for row in rows if row[name] is not None]
     nulls = [row for row in rows if row[name] is None]
     known.sort(key=lambda row: row[name], reverse=item.is_descending)
-    rows[:] = [*nulls, *known] if nulls_first else [*known, *nulls]
+    rows[:] = [*nulls, *known] if item.puts_nulls_first else [*known, *nulls]
 
 
 def _distinct(rows: Iterable[Row]) -> Iterator[Row]:

@@ -20,11 +20,14 @@ from penstock.sql.planner.steps import (
     OverStep,
     ProjectStep,
     RekeyStep,
+    RetimeStep,
     SourceStep,
     Step,
+    TopStep,
     UnionStep,
+    UnwindowStep,
 )
-from penstock.sql.syntax.format_expression import format_expression, identifier
+from penstock.sql.syntax.format_expression import format_expression, format_order_item, identifier
 from penstock.sql.syntax.format_query import format_window, format_within
 
 _PSEUDO = frozenset(name for name, _ in PSEUDO_COLUMNS)
@@ -47,6 +50,8 @@ def _what(step: Step) -> str:
             return f"{clause} {format_expression(condition)}"
         case RekeyStep():
             return _new_key(step)
+        case RetimeStep(time=time):
+            return f"each row at the time {format_expression(time)}"
         case ExplodeStep():
             return _named(step.calls, step.columns[-len(step.calls) :])
         case AggregateStep():
@@ -69,6 +74,11 @@ def _over_several_rows(step: Step) -> str:
         case OverStep(calls=calls, partition_by=partition_by):
             names = ", ".join(call.name for call in calls)
             return f"{names} OVER (PARTITION BY {_listed(partition_by)})"
+        case TopStep(at_most=at_most, partition_by=partition_by, order_by=order_by):
+            order = ", ".join(map(format_order_item, order_by))
+            return f"the first {at_most} rows of each {_listed(partition_by)}, ordered by {order}"
+        case UnwindowStep(bounds=bounds):
+            return f"{' and '.join(bounds)} of the windows as a part of the key"
         case UnionStep(inputs=inputs):
             return f"UNION ALL of {len(inputs)} queries"
         case _:

@@ -43,6 +43,7 @@ class TestSession:
         self._kept: dict[str, KeptApplication] = {}
         self._topics: dict[str, list[ProducedRecord]] = defaultdict(list)
         self._read: Counter[str] = Counter()
+        self._has_asserted = False
 
     def problem(self, section: Section) -> str | None:
         """Run a test, and return what is wrong; None if it passes."""
@@ -54,6 +55,8 @@ class TestSession:
             self._queries.close()
         if section.is_refused:
             return "all statements are accepted, but one must be refused"
+        if not self._has_asserted:
+            return "it asserts nothing: add ASSERT VALUES, or --@expected.error and an error's code"
         return None
 
     def _run(self, script: str) -> None:
@@ -68,8 +71,10 @@ class TestSession:
         statement = parse_statement(text, self._engine.catalog.variables)
         match statement:
             case AssertValues() | AssertTombstone():
+                self._has_asserted = True
                 self._check_next(Expectation.of(statement, self._engine), statement.span)
             case AssertSource():
+                self._has_asserted = True
                 problem = check_source(statement, self._engine)
                 if problem is not None:
                     raise TestFailedError("assertion-failed", problem, span=statement.span)

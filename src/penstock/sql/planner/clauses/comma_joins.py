@@ -9,7 +9,7 @@ from functools import reduce
 from penstock.model.sql.errors import AnalysisError
 from penstock.sql.ast.chains import chain
 from penstock.sql.ast.expressions import And, ColumnRef, Comparison, Expression, FunctionCall
-from penstock.sql.ast.queries import Join, Query, Relation, Source
+from penstock.sql.ast.queries import Join, Query, Relation, Source, Subquery
 from penstock.sql.ast.walk import walk
 from penstock.sql.catalog.catalog import DataSource
 from penstock.sql.catalog.schema import ROWTIME
@@ -20,20 +20,36 @@ _CLOCK = ("PROCTIME", "NOW", "CURRENT_TIMESTAMP")
 FindAlias = Callable[[str], tuple[DataSource, bool]]
 
 
-def with_conditions(query: Query) -> Query:
+def with_conditions(query: Query, find: FindAlias) -> Query:
     """Move the equalities that join the sources of a comma from WHERE to ON.
 
-    All columns have their sources by now.
+    All columns have their sources by now. A comma says nothing about the order of its sources, so
+    streams come first: a table cannot be joined with a stream, only a stream with a table.
 
     before: SELECT * FROM A, B WHERE A.X = B.Y AND A.Z > 5
     after:  SELECT * FROM A JOIN B ON A.X = B.Y WHERE A.Z > 5
     """
-    if not any(join.is_comma for join in _joins(query.source)):
+    joins = _joins(query.source)
+    if not any(join.is_comma for join in joins):
         return query
+    source = query.source
+    if all(join.is_comma for join in joins):
+        source = _streams_first(joins, find)
     rest = list(_parts(query.where))
-    source = _placed(query.source, rest)
+    source = _placed(source, rest)
     where = reduce(lambda left, right: And(left, right, span=left.span), rest) if rest else None
     return replace(query, source=source, where=where)
+
+
+def _streams_first(joins: list[Join], find: FindAlias) -> Relation:
+    first = joins[0].left
+    assert not isinstance(first, Join)
+    sources = [first, *(join.right for join in joins)]
+    sources.sort(key=lambda source: find(_alias(source))[0].is_table)
+    relation: Relation = sources[0]
+    for join, right in zip(joins, sources[1:], strict=True):
+        relation = replace(join, left=relation, right=right)
+    return relation
 
 
 def _joins(relation: Relation) -> list[Join]:
@@ -71,10 +87,14 @@ def _placed(relation: Relation, rest: list[Expression]) -> Relation:
 def _aliases(relation: Relation) -> set[str]:
     if isinstance(relation, Join):
         return _aliases(relation.left) | _aliases(relation.right)
-    if isinstance(relation, Source):
-        return {relation.alias or relation.name}
-    # An inner query without a name is refused before.
-    return {relation.alias or ""}
+    return {_alias(relation)}
+
+
+def _alias(source: Source | Subquery) -> str:
+    if isinstance(source, Source):
+        return source.alias or source.name
+    assert source.alias is not None
+    return source.alias
 
 
 def _is_between(part: Expression, left: set[str], right: set[str]) -> bool:

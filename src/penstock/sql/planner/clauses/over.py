@@ -9,8 +9,10 @@ from penstock.model.sql.types import BIGINT, SqlType
 from penstock.sql.ast.expressions import ColumnRef, Expression, IntegerLiteral, Lambda, Over
 from penstock.sql.ast.queries import OrderItem, Query, SelectColumn
 from penstock.sql.ast.walk import rewrite, walk
+from penstock.sql.catalog.catalog import FormatSpec
 from penstock.sql.catalog.schema import ROWOFFSET, ROWTIME
 from penstock.sql.expressions import Column
+from penstock.sql.planner.clauses.top_rows import first_rows
 from penstock.sql.planner.partitioning import key_type
 from penstock.sql.planner.stage import Environment, Stage
 from penstock.sql.planner.steps import OverCall, OverStep, shape_of
@@ -20,7 +22,9 @@ _RESULT = "KSQL_SYNTH_OVER_"
 _MOST_ROWS = 1_000
 
 
-def numbered(stage: Stage, query: Query, environment: Environment) -> tuple[Stage, Query]:
+def numbered(
+    stage: Stage, query: Query, environment: Environment, key_format: FormatSpec
+) -> tuple[Stage, Query]:
     """Compute the calls with OVER in SELECT; their values become columns of the row.
 
     before: SELECT S.V - LAG(S.V) OVER (PARTITION BY S.ID) FROM S
@@ -36,6 +40,10 @@ def numbered(stage: Stage, query: Query, environment: Environment) -> tuple[Stag
     if not found:
         return stage, query
     nodes = list(found)
+    if nodes[0].at_most is not None and (stage.step.is_table or not _is_by_arrival(nodes[0])):
+        _check_together(nodes, query)
+        _refuse_others(nodes)
+        return first_rows(stage, query, nodes[0], environment, key_format)
     _check(nodes, stage, query)
     calls = tuple(_call(node, stage, environment) for node in nodes)
     partition_by = nodes[0].partition_by
@@ -63,14 +71,8 @@ def _check(nodes: list[Over], stage: Stage, query: Query) -> None:
         raise AnalysisError(
             "over-on-table",
             f"{_shown(first)} is for streams: in a table one change would move many rows",
-            fix="number the changes: FROM CHANGES(table); or use TOPK for the largest of a group",
-            span=first.span,
-        )
-    if query.group_by is not None:
-        raise AnalysisError(
-            "over-with-group-by",
-            f"{_shown(first)} cannot be used together with GROUP BY",
-            fix="put one of them into an inner query",
+            fix="for the first rows of each partition put ROW_NUMBER() OVER (...) AS n into a query"
+            " of FROM, with WHERE n <= 10 around it; or number the changes: FROM CHANGES(table)",
             span=first.span,
         )
     if stage.step.window is not None:
@@ -78,6 +80,18 @@ def _check(nodes: list[Over], stage: Stage, query: Query) -> None:
             "rekey-windowed",
             f"{_shown(first)}: the records have windowed keys, which cannot change",
             fix="use a stream whose keys are not windowed",
+            span=first.span,
+        )
+    _check_together(nodes, query)
+
+
+def _check_together(nodes: list[Over], query: Query) -> None:
+    first = nodes[0]
+    if query.group_by is not None:
+        raise AnalysisError(
+            "over-with-group-by",
+            f"{_shown(first)} cannot be used together with GROUP BY",
+            fix="put one of them into an inner query",
             span=first.span,
         )
     for node in nodes:
@@ -97,21 +111,42 @@ def _check(nodes: list[Over], stage: Stage, query: Query) -> None:
         )
 
 
+def _is_by_arrival(node: Over) -> bool:
+    """Return whether ORDER BY, if there is one, is an order that no later row changes."""
+    if not node.order_by:
+        return True
+    (item, *others) = node.order_by
+    assert isinstance(item, OrderItem)
+    name = item.expression.name if isinstance(item.expression, ColumnRef) else None
+    return not others and not item.is_descending and name in (ROWTIME, ROWOFFSET)
+
+
+def _refuse_others(nodes: list[Over]) -> None:
+    for node in nodes[1:]:
+        raise AnalysisError(
+            "several-overs",
+            f"{_shown(node)} stands beside ROW_NUMBER, of which only the first rows are kept",
+            fix="compute one of them in an inner query",
+            span=node.span,
+        )
+
+
 def _is_by_time(node: Over) -> bool:
     """Return whether rows are taken in the order of their time, not in that of their arrival."""
     if not node.order_by:
         return False
-    (item, *others) = node.order_by
+    item = node.order_by[0]
     assert isinstance(item, OrderItem)
-    name = item.expression.name if isinstance(item.expression, ColumnRef) else None
-    if others or item.is_descending or name not in (ROWTIME, ROWOFFSET):
+    if not _is_by_arrival(node):
         raise AnalysisError(
             "over-order",
             f"{_shown(node)}: rows of a stream come in the order of their arrival",
-            fix="write ORDER BY ROWTIME, which drops rows that come late, or leave ORDER BY out",
+            fix="write ORDER BY ROWTIME, which drops rows that come late, or leave ORDER BY out;"
+            " for the first rows in another order put ROW_NUMBER() OVER (...) AS n into a query of"
+            " FROM, with WHERE n <= 10 around it",
             span=item.span or node.span,
         )
-    return name == ROWTIME
+    return isinstance(item.expression, ColumnRef) and item.expression.name == ROWTIME
 
 
 def _call(node: Over, stage: Stage, environment: Environment) -> OverCall:

@@ -48,11 +48,11 @@ def split_condition(node: Join, left: Stage, right: Stage) -> tuple[Sides, Expre
     if not isinstance(node.on, And):
         left_on, right_on = pair_of(node.on, left, right)
         return Sides(node, left, right, (left_on,), (right_on,)), None
-    parts = _parts(node.on)
+    parts = parts_of(node.on)
     equalities = [
         _Equality(place, *pair)
         for place, part in enumerate(parts)
-        if (pair := _sides_of(part, left, right)) is not None
+        if (pair := sides_of(part, left, right)) is not None
     ]
     chosen = _chosen(node, equalities, left, right)
     if not chosen:
@@ -123,13 +123,15 @@ def without_nulls(sides: Sides, environment: Environment) -> Sides:
     return replace(sides, left=filtered(sides.left, known, environment))
 
 
-def _parts(on: And) -> list[Expression]:
-    return [
-        part for each in chain(on) for part in (_parts(each) if isinstance(each, And) else [each])
-    ]
+def parts_of(on: Expression) -> list[Expression]:
+    """Return the conditions that AND puts together."""
+    if not isinstance(on, And):
+        return [on]
+    return [part for each in chain(on) for part in parts_of(each)]
 
 
-def _sides_of(part: Expression, left: Stage, right: Stage) -> tuple[Expression, Expression] | None:
+def sides_of(part: Expression, left: Stage, right: Stage) -> tuple[Expression, Expression] | None:
+    """Return the two sides of an equality, the left one first; None if it is something else."""
     if not isinstance(part, Comparison) or part.operator != "=":
         return None
     for one, other in ((part.left, part.right), (part.right, part.left)):

@@ -27,6 +27,7 @@ from penstock.sql.planner.joining.join_sides import (
     check_windows,
     is_key,
 )
+from penstock.sql.planner.joining.windows_of_sides import with_plain_windows
 from penstock.sql.planner.key_names import rewritten, with_equal_names
 from penstock.sql.planner.names import AliasGenerator
 from penstock.sql.planner.partitioning import rekeyed
@@ -68,9 +69,11 @@ def join_stages(
     prefix: str,
 ) -> Stage:
     """Return the join of two stages by the condition of ``node``."""
+    node, right = with_plain_windows(node, left, right, prefix)
     sides, rest = split_condition(node, left, right)
-    check_windows(sides)
     check_kinds(sides)
+    if not _is_foreign_key(sides):
+        check_windows(sides)
     if _is_foreign_key(sides):
         stage = _foreign_key_join(sides, environment, prefix)
     else:
@@ -80,7 +83,10 @@ def join_stages(
 
 
 def _is_foreign_key(sides: Sides) -> bool:
-    return sides.left.step.is_table and not is_key(sides.left_on, sides.left)
+    left, right = sides.left, sides.right
+    # Many windows of a key point at one row of a table without windows.
+    is_windowed_alone = left.step.window is not None and right.step.window is None
+    return left.step.is_table and (is_windowed_alone or not is_key(sides.left_on, left))
 
 
 def _foreign_key_join(sides: Sides, environment: Environment, prefix: str) -> Stage:
@@ -94,7 +100,12 @@ def _foreign_key_join(sides: Sides, environment: Environment, prefix: str) -> St
         )
     check_types(sides, environment)
     if right.step.window is not None:
-        raise sides.refuse("join-windows", "a foreign key cannot point at a windowed table")
+        alias = right.aliases[0]
+        raise sides.refuse(
+            "join-windows",
+            f"the keys of {alias} are windowed, and ON does not say which window is meant",
+            fix=f"compare the windows, too: AND ... = {alias}.WINDOWSTART",
+        )
     has_fields = len(right.step.key) > 1 or isinstance(right.step.key[0].type, StructType)
     if has_fields and _has_schema_id(right.step.key_format):
         # Other producers may have written these keys with another schema.

@@ -18,15 +18,18 @@ from penstock.sql.planner.lowering.joins import (
     number_source,
 )
 from penstock.sql.planner.lowering.over import lower_over
-from penstock.sql.planner.lowering.pending import Lowered, made
+from penstock.sql.planner.lowering.pending import Lowered, made, written
 from penstock.sql.planner.lowering.records import (
     lower_filter,
     lower_project,
     lower_rekey,
     lower_union,
+    lower_unwindow,
 )
+from penstock.sql.planner.lowering.retime import lower_retime
 from penstock.sql.planner.lowering.sink import lower_sink
 from penstock.sql.planner.lowering.sources import lower_derived, lower_source
+from penstock.sql.planner.lowering.top import lower_top
 from penstock.sql.planner.plan import QueryPlan, columns_used, inputs, steps_of
 from penstock.sql.planner.stage import Environment
 from penstock.sql.planner.steps import (
@@ -41,9 +44,12 @@ from penstock.sql.planner.steps import (
     OverStep,
     ProjectStep,
     RekeyStep,
+    RetimeStep,
     SourceStep,
     Step,
+    TopStep,
     UnionStep,
+    UnwindowStep,
 )
 from penstock.topology.topology import Topology
 
@@ -53,6 +59,9 @@ _LOWERINGS: dict[type[Step], Callable[..., Lowered]] = {
     ChangesStep: lower_changes,
     FilterStep: lower_filter,
     RekeyStep: lower_rekey,
+    RetimeStep: lower_retime,
+    UnwindowStep: lower_unwindow,
+    TopStep: lower_top,
     ExplodeStep: lower_explode,
     ProjectStep: lower_project,
     AggregateStep: lower_aggregate,
@@ -71,7 +80,7 @@ def topology_of(
     sources = tuple(step for step in steps_of(plan.step) if isinstance(step, SourceStep))
     lowering = Lowering(plan.id, environment, registry, columns_used(plan.step), sources)
     last = lower(plan.step, lowering)
-    lower_sink(plan, made(last), lowering)
+    lower_sink(plan, written(last), lowering)
     topology = lowering.builder.build()
     return topology if plan.sink is None else topology._with_statement(statement_of(plan))
 
@@ -86,7 +95,7 @@ def lower(step: Step, lowering: Lowering) -> Lowered:
         lowering.step = step.name
         return _LOWERINGS[type(step)](step, lowering, left, right)
     before = [lower(each, lowering) for each in inputs(step)]
-    if not isinstance(step, FilterStep | ProjectStep | AggregateStep):
+    if not isinstance(step, FilterStep | ProjectStep | AggregateStep | DerivedStep):
         before = [made(each) for each in before]
     lowering.step = step.name
     return _LOWERINGS[type(step)](step, lowering, *before)

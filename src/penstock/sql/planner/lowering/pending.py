@@ -6,14 +6,15 @@ themselves, so functions are composed until an operator needs the rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from penstock.dsl.faces.kstream import KStream
 from penstock.dsl.faces.ktable import KTable
+from penstock.dsl.options.materialized import Materialized
 from penstock.model.column_function import ColumnFunction
 from penstock.model.columns.row_columns import Places, RowColumns
 from penstock.sql.planner.lowering.column_forms import ColumnForm, RowsForm
@@ -133,9 +134,61 @@ class PendingTable:
         return self.table.map_values(ColumnFunction(self.make, over_columns=self.columns))
 
 
-Lowered = KStream[Any, Any] | KTable[Any, Any] | PendingRows | PendingTable
+@dataclass(frozen=True, slots=True)
+class PendingUpserts:
+    """A table as a stream of its new rows, and the function to apply to each of them.
+
+    A row that a filter does not let through is a tombstone. Only what needs the table itself makes
+    a store with its rows, called after ``name``.
+    """
+
+    stream: KStream[Any, Any]
+    make: Callable[[Any, Any], Row | None]
+    name: str
+    serdes: Mapping[str, Any]
+
+    def filtered(self, holds: RowFunction[bool]) -> PendingUpserts:
+        make, evaluate = self.make, holds.one
+
+        def row_of(key: Any, value: Any) -> Row | None:
+            row = make(key, value)
+            return row if row is not None and evaluate(row) else None
+
+        return replace(self, make=row_of)
+
+    def projected(self, values: RowFunction[Row]) -> PendingUpserts:
+        return self.mapped(lambda key, row: values.one(row))
+
+    def mapped(self, function: Callable[[Any, Row], Row]) -> PendingUpserts:
+        make = self.make
+
+        def row_of(key: Any, value: Any) -> Row | None:
+            row = make(key, value)
+            return None if row is None else function(key, row)
+
+        return replace(self, make=row_of)
+
+    def written(self) -> KStream[Any, Any]:
+        """Return the stream of the rows, for a topic that keeps the last one of each key."""
+        return self.stream.map_values(ColumnFunction(self.make))
+
+    def now(self) -> KTable[Any, Any]:
+        """Return the table, whose rows are in a store."""
+        store: Any = Materialized(name=f"{self.name}-Materialize", **self.serdes)
+        table = self.stream.to_table(store)
+        make = self.make
+        rows = table.filter(ColumnFunction(lambda key, row: make(key, row) is not None))
+        return rows.map_values(ColumnFunction(make))
+
+
+Lowered = KStream[Any, Any] | KTable[Any, Any] | PendingRows | PendingTable | PendingUpserts
 
 
 def made(rows: Any) -> Any:
     """Return the stream or table of rows, after adding a pending operator."""
-    return rows.now() if isinstance(rows, PendingRows | PendingTable) else rows
+    return rows.now() if isinstance(rows, PendingRows | PendingTable | PendingUpserts) else rows
+
+
+def written(rows: Any) -> Any:
+    """Return what is written to the topic of the result."""
+    return rows.written() if isinstance(rows, PendingUpserts) else made(rows)

@@ -16,13 +16,19 @@ from penstock.sql.ast.walk import walk
 from penstock.sql.expressions import Column
 from penstock.sql.planner.lowering.column_forms import only_rows, rows_in
 from penstock.sql.planner.lowering.context import Lowering, Row
-from penstock.sql.planner.lowering.pending import PendingRows, PendingTable, made
-from penstock.sql.planner.steps import FilterStep, ProjectStep, RekeyStep, UnionStep
+from penstock.sql.planner.lowering.pending import PendingRows, PendingTable, PendingUpserts, made
+from penstock.sql.planner.steps import (
+    FilterStep,
+    ProjectStep,
+    RekeyStep,
+    UnionStep,
+    UnwindowStep,
+)
 
 
 def lower_filter(step: FilterStep, lowering: Lowering, rows: Any) -> Any:
     holds = lowering.condition(step.condition, step.input.columns)
-    if isinstance(rows, PendingRows):
+    if isinstance(rows, PendingRows | PendingUpserts):
         return rows.filtered(holds)
     evaluate, mask_of = holds.one, only_rows(holds.over_rows)
     predicate = ColumnFunction(
@@ -34,7 +40,7 @@ def lower_filter(step: FilterStep, lowering: Lowering, rows: Any) -> Any:
 
 def lower_project(step: ProjectStep, lowering: Lowering, rows: Any) -> Any:
     values = lowering.values(step.expressions, step.input.columns)
-    if isinstance(rows, PendingRows | PendingTable):
+    if isinstance(rows, PendingRows | PendingTable | PendingUpserts):
         return rows.projected(values)
     evaluate = values.one
     mapper = ColumnFunction(
@@ -90,6 +96,25 @@ def _rekeyed_table(step: RekeyStep, lowering: Lowering, rows: KTable[Any, Any]) 
     # ksqlDB has a map here that leaves the rows as they are.
     lowering.skip_names(1)
     changes = rows.to_stream().repartition(name=f"{step.name}-SelectKey", **serdes)
+    return changes.to_table(Materialized(name=f"{step.name}-Materialize", **serdes))
+
+
+def lower_unwindow(
+    step: UnwindowStep, lowering: Lowering, rows: KTable[Any, Any]
+) -> KTable[Any, Any]:
+    """Write the rows of a windowed table to a topic whose keys have the windows as columns."""
+    starts = [bound == "START" for bound in step.bounds]
+
+    def plain(key: Any, row: Row | None) -> tuple[Row, Row | None]:
+        window = key.window
+        bounds = [window.start if is_start else window.end for is_start in starts]
+        return (*key.key, *bounds), row
+
+    serdes: Any = {
+        "key_serde": lowering.key_serde(step),
+        "value_serde": lowering.value_serde(step),
+    }
+    changes = rows.to_stream().map(ColumnFunction(plain)).repartition(name=step.name, **serdes)
     return changes.to_table(Materialized(name=f"{step.name}-Materialize", **serdes))
 
 

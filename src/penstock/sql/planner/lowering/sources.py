@@ -22,7 +22,7 @@ from penstock.sql.catalog.schema import PSEUDO_COLUMNS
 from penstock.sql.planner.lowering.column_forms import ColumnForm, rows_in, with_key
 from penstock.sql.planner.lowering.context import Lowering, Row
 from penstock.sql.planner.lowering.expiry import expiring
-from penstock.sql.planner.lowering.pending import Lowered, PendingRows, made
+from penstock.sql.planner.lowering.pending import Lowered, PendingRows, PendingUpserts, made
 from penstock.sql.planner.steps import DerivedStep, SourceStep
 from penstock.sql.timestamps import timestamp_reader
 
@@ -65,13 +65,17 @@ def _stream(source: DataSource, lowering: Lowering) -> KStream[Any, Any]:
 def lower_derived(step: DerivedStep, lowering: Lowering, rows: Any) -> Any:
     """Add key and pseudo columns to the rows of an inner query."""
     is_windowed = step.window is not None
+    if isinstance(rows, PendingUpserts):
+        return rows.mapped(lambda key, row: (*row, *key))
+    rows = made(rows)
     if isinstance(rows, KTable):
-        if is_windowed:
-            return rows.map_values(
-                lambda key, row: (*row, *key.key, key.window.start, key.window.end)
-            )
         # A foreign-key join writes the rows of both sides to topics.
         serde = lowering.value_serde(step)
+        if is_windowed:
+            return rows.map_values(
+                lambda key, row: (*row, *key.key, key.window.start, key.window.end),
+                value_serde=serde,
+            )
         return rows.map_values(lambda key, row: (*row, *key), value_serde=serde)
     width = len(step.key)
     if not is_windowed and not _uses_pseudo_columns(step, lowering):

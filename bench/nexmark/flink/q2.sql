@@ -1,0 +1,3 @@
+SELECT auction, price
+FROM bid
+WHERE MOD(auction, 123) = 0;
