@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from penstock.formats.avro.avro_serde import AvroSerde
     from penstock.formats.json.json_schema_serde import JsonSchemaSerde
     from penstock.formats.protobuf.protobuf_serde import ProtobufSerde
+    from penstock.frames.topics import TopicRecords, read
     from penstock.model.record import ConsumerRecord, FixedKeyRecord, Record, RecordMetadata
     from penstock.model.task_id import TaskId
     from penstock.model.versioned import (
@@ -98,6 +99,9 @@ if TYPE_CHECKING:
     from penstock.processor.wrapper import ProcessorWrapper
     from penstock.runtime.spark.data_source import register_data_source
     from penstock.runtime.spark.driver.streams import KafkaStreams
+    from penstock.runtime.spark.history.batch import run_batch
+    from penstock.runtime.spark.history.inputs import BatchInput
+    from penstock.runtime.spark.history.result import BatchResult
     from penstock.runtime.states import ExceptionResponse, State
     from penstock.serde.base import Serde
     from penstock.serde.serdes import Serdes
@@ -170,6 +174,10 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "struct",
         "value",
         "when",
+    ),
+    "penstock.frames.topics": (
+        "TopicRecords",
+        "read",
     ),
     "penstock.model.record": (
         "ConsumerRecord",
@@ -251,6 +259,9 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "penstock.formats.protobuf.protobuf_serde": ("ProtobufSerde",),
     "penstock.runtime.spark.data_source": ("register_data_source",),
     "penstock.runtime.spark.driver.streams": ("KafkaStreams",),
+    "penstock.runtime.spark.history.batch": ("run_batch",),
+    "penstock.runtime.spark.history.inputs": ("BatchInput",),
+    "penstock.runtime.spark.history.result": ("BatchResult",),
 }
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -293,6 +304,11 @@ __all__ = [
     "collect",
     "avg",
     "register_data_source",
+    "run_batch",
+    "BatchInput",
+    "BatchResult",
+    "read",
+    "TopicRecords",
     "KafkaStreams",
     "StandbyUpdateListener",
     "State",

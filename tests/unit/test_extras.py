@@ -22,6 +22,8 @@ def test_every_extra_of_the_distribution_is_known() -> None:
     """``penstock doctor`` and errors speak of the extras that pip knows."""
     declared = dict(PROJECT["project"]["optional-dependencies"])
     del declared["docs"]
+    (everything,) = map(Requirement, declared.pop("all"))
+    assert everything.extras == set(declared)
     assert set(EXTRAS) == set(PURPOSES) == set(declared)
     for extra, lines in declared.items():
         names = [Requirement(line).name for line in lines]
@@ -35,7 +37,7 @@ def test_error_names_the_package_and_the_command() -> None:
     with pytest.raises(MissingExtraError) as raised, needing("spark", "KafkaStreams"):
         raise ModuleNotFoundError("No module named 'pyspark'", name="pyspark.sql")
     assert str(raised.value) == (
-        "[missing-extra] KafkaStreams needs the package 'pyspark.sql', which is not installed\n"
+        "[missing-extra] KafkaStreams needs 'pyspark.sql', which this Python does not have\n"
         "  fix: pip install 'penstock-streams[spark]'"
     )
     assert install_command("spark", "jdk") == "pip install 'penstock-streams[spark,jdk]'"
@@ -64,7 +66,19 @@ def test_missing_packages_are_found_without_importing(monkeypatch: pytest.Monkey
 
 def test_a_command_ends_before_it_starts_anything(monkeypatch: pytest.MonkeyPatch) -> None:
     """A broker that is downloaded and started first would be for nothing."""
-    require("spark", "penstock demo")
+    require("penstock demo", "spark")
     monkeypatch.setitem(EXTRAS, "spark", ("json", "no_such_package"))
-    with pytest.raises(MissingExtraError, match="penstock demo needs the package 'no_such_packa"):
-        require("spark", "penstock demo")
+    with pytest.raises(MissingExtraError, match="penstock demo needs 'no_such_package'"):
+        require("penstock demo", "spark")
+
+
+def test_all_missing_extras_are_installed_with_one_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(EXTRAS, "spark", ("no_spark",))
+    monkeypatch.setitem(EXTRAS, "server", ("json", "no_server"))
+    monkeypatch.setitem(EXTRAS, "jdk", ("json",))
+    with pytest.raises(MissingExtraError) as raised:
+        require("penstock server", "spark", "jdk", "server")
+    assert str(raised.value) == (
+        "[missing-extra] penstock server needs 'no_spark' and 'no_server',"
+        " which this Python does not have\n  fix: pip install 'penstock-streams[spark,server]'"
+    )

@@ -1,16 +1,18 @@
-"""Find the cluster of a command: the one that the user names, or the project's running broker."""
+"""Find the cluster of a command: the one that the user names, or the broker of this folder."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from penstock.config import BOOTSTRAP_SERVERS, STATE_DIR
 from penstock.kafka.admin import Admin
 from penstock.kafka.broker_registry import find_project_broker, running_project_broker
-from penstock.kafka.errors import BrokerError
 from penstock.kafka.java_settings import Kind, for_librdkafka
+from penstock.kafka.nearby_broker import nearby_broker
 
 BootstrapOption = Annotated[
     str | None,
@@ -45,7 +47,7 @@ def client_settings(
         BrokerError: ``no-broker`` if the user names no broker and the project has none running.
     """
     given = {} if command_config is None else read_properties(command_config)
-    servers = bootstrap or given.get("bootstrap.servers") or project_bootstrap()
+    servers = bootstrap or given.get("bootstrap.servers") or nearby_broker()
     return for_librdkafka(given | {"bootstrap.servers": servers}, kind)
 
 
@@ -53,20 +55,18 @@ def connect(bootstrap: str | None, command_config: Path | None, timeout_s: float
     return Admin(client_settings(bootstrap, command_config, "admin"), timeout_s=timeout_s)
 
 
-def project_bootstrap() -> str:
-    """Return the address of the broker that ``penstock broker start`` started for this project."""
-    servers = running_project_broker()
-    if servers is not None:
-        return servers
-    folder = find_project_broker()
-    why = (
-        "this project has none" if folder is None else f"the one in {str(folder.root)!r} is stopped"
-    )
-    raise BrokerError(
-        "no-broker",
-        f"no broker was named, and {why}",
-        fix="start one with: penstock broker start, or name one with --bootstrap HOST:PORT",
-    )
+def with_project_broker(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings that name a broker: their own, or that of the project, if it runs.
+
+    The state of what runs on the project's broker is kept beside it: a folder that all projects
+    share would mix them up, since their brokers know nothing of each other.
+    """
+    servers = None if settings.get(BOOTSTRAP_SERVERS.name) else running_project_broker()
+    folder = None if servers is None else find_project_broker()
+    if folder is None:
+        return dict(settings)
+    beside = str(folder.root.parent / "state")
+    return {STATE_DIR.name: beside, **settings, BOOTSTRAP_SERVERS.name: servers}
 
 
 def read_properties(file: Path) -> dict[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 import typer
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import Message
 from rich.text import Text
 
 from penstock.cli.connection import (
@@ -29,11 +29,10 @@ from penstock.cli.text_format import (
     text_format,
     without_controls,
 )
+from penstock.kafka import topic_reader
 from penstock.kafka.admin_answers import Partition
-from penstock.kafka.admin_failures import explained, unknown_partition
-from penstock.kafka.clients import new_consumer
-
-_POLL_S = 0.2
+from penstock.kafka.admin_failures import unknown_partition
+from penstock.kafka.topic_reader import Positions, has_reached
 
 
 def consume(
@@ -75,21 +74,17 @@ def consume(
     """
     key_format = text_format("--key-serde", key_serde)
     value_format = text_format("--value-serde", value_serde)
-    places = _places(connect(bootstrap, command_config, timeout), topics, partition, from_beginning)
     settings = {
-        # librdkafka requires a group, but this consumer assigns its partitions itself and never
-        # joins the group.
-        "group.id": "penstock-consume",
         **client_settings(bootstrap, command_config, "consumer"),
-        "enable.auto.commit": False,
-        "enable.partition.eof": True,
         "isolation.level": isolation_level,
-        "auto.offset.reset": "earliest",
     }
-    is_endless = follow or not from_beginning
-    consumer = new_consumer(settings)
+    admin = connect(bootstrap, command_config, timeout)
+    places = _places(admin, topics, partition, from_beginning)
+    ends = None
+    if from_beginning and not follow:
+        ends = admin.end_offsets(places, committed=isolation_level == "read_committed")
     try:
-        for count, message in enumerate(_records(consumer, places, is_endless, idle), 1):
+        for count, message in enumerate(_records(settings, places, ends, idle), 1):
             record = _decoded(message, key_format, value_format)
             if as_json:
                 print_json(record, indent=False)
@@ -99,8 +94,6 @@ def consume(
                 break
     except KeyboardInterrupt:
         print_note("")
-    finally:
-        consumer.close()
 
 
 def _places(
@@ -124,24 +117,23 @@ def _places(
 
 
 def _records(
-    consumer: Consumer, places: dict[Partition, int], is_endless: bool, idle_s: float | None
+    settings: dict[str, Any],
+    starts: Positions,
+    ends: Positions | None,
+    idle_s: float | None,
 ) -> Iterator[Message]:
-    consumer.assign([TopicPartition(*place, offset) for place, offset in places.items()])
-    unread = set(places)
-    last = time.monotonic()
-    while is_endless or unread:
-        message = consumer.poll(_POLL_S)
-        error = None if message is None else message.error()
-        if message is not None and error is None:
-            last = time.monotonic()
-            yield message
-        elif error is not None and error.code() == KafkaError._PARTITION_EOF:
-            assert message is not None
-            unread.discard((str(message.topic()), int(message.partition() or 0)))
-        elif error is not None and (error.fatal() or not error.retriable()):
-            raise explained(KafkaException(error), "read records", "the cluster")
-        if idle_s is not None and time.monotonic() - last > idle_s:
-            return
+    """Yield records up to the ends, if there are any, or until nothing has come for a while."""
+    seen, last = dict(starts), time.monotonic()
+
+    def is_over(positions: Positions) -> bool:
+        nonlocal seen, last
+        if positions != seen:
+            seen, last = dict(positions), time.monotonic()
+        if ends is not None and has_reached(positions, ends):
+            return True
+        return idle_s is not None and time.monotonic() - last > idle_s
+
+    return topic_reader.follow(settings, starts, is_over)
 
 
 def _decoded(message: Message, key: TextFormat, value: TextFormat) -> dict[str, Any]:

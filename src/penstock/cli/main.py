@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 import penstock
+from penstock.cli.backfill.command import backfill
 from penstock.cli.broker import app as broker
 from penstock.cli.command_group import CommandGroup
 from penstock.cli.connect.command import app as connect
@@ -49,6 +50,7 @@ app.add_typer(sql, name="sql")
 app.add_typer(server, name="server")
 app.command()(plan)
 app.command()(reset)
+app.command()(backfill)
 app.add_typer(broker, name="broker")
 app.add_typer(connect, name="connect")
 app.command()(registry)

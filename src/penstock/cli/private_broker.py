@@ -16,6 +16,7 @@ from penstock.errors import PenstockError, StreamsError
 from penstock.kafka.admin import Admin
 from penstock.kafka.distribution import download_note, installed
 from penstock.kafka.embedded import EmbeddedBroker
+from penstock.kafka.private_brokers import noted_broker
 from penstock.model.site import raising_site
 from penstock.runtime.spark.driver.topics import make_topics
 
@@ -66,6 +67,10 @@ def new_broker() -> Iterator[tuple[dict[str, Any], Status]]:
         tempfile.TemporaryDirectory(prefix="penstock-run-") as folder,
         err().status("starting a private broker") as line,
         EmbeddedBroker(progress=lambda text: line.update(f"getting Kafka, once: {text}")) as broker,
+        noted_broker(broker.bootstrap_servers) as is_noted,
     ):
-        settings = {BOOTSTRAP_SERVERS.name: broker.bootstrap_servers, STATE_DIR.name: folder}
-        yield settings, line
+        servers = broker.bootstrap_servers
+        named = "in this folder" if is_noted else f"with --bootstrap {servers}"
+        print_note(f"private broker on {servers}, gone when this ends")
+        print_note(f"  penstock topics, produce and consume find it {named}")
+        yield {BOOTSTRAP_SERVERS.name: servers, STATE_DIR.name: folder}, line

@@ -6,7 +6,7 @@ import importlib.util
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +27,7 @@ NAMES = ("topology", "builder", "build")
 
 @dataclass(frozen=True, slots=True)
 class LoadedProgram:
-    """A program's topology and, if the file defines them, its ``config`` and ``prepare``."""
+    """A program's topology and, if the file defines them, its settings and its functions."""
 
     path: Path
     topology: Topology
@@ -36,6 +36,8 @@ class LoadedProgram:
     prepare: Callable[[str], object] | None = None
     #: Called with the running application at the end of a demonstration, to ask its stores.
     show: Callable[[Any], object] | None = None
+    #: Yields sample records, which a private broker gets for as long as the program runs.
+    samples: Callable[[], Iterable[Any]] | None = None
 
 
 class _Made(BaseException):
@@ -90,6 +92,7 @@ def load_program(program: str) -> LoadedProgram:
         _config(path, config if config is not None else getattr(module, "config", None)),
         getattr(module, "prepare", None),
         getattr(module, "show", None),
+        _function(module, "samples"),
     )
 
 
@@ -117,6 +120,12 @@ def _module(path: Path) -> ModuleType:
     sys.modules[name] = module
     cloudpickle.register_pickle_by_value(module)
     return module
+
+
+def _function(module: ModuleType, name: str) -> Callable[[], Iterable[Any]] | None:
+    """Return a function of the program; a variable of the same name is the program's own affair."""
+    found = getattr(module, name, None)
+    return found if callable(found) else None
 
 
 def _built(found: Any) -> Any:

@@ -13,6 +13,7 @@ from penstock.cli.connection import BootstrapOption, CommandConfigOption, client
 from penstock.cli.output import JsonOption, print_done, print_json, print_note
 from penstock.cli.sql.needed import needing_sql
 from penstock.errors import InvalidArgumentError
+from penstock.extras import require
 
 if TYPE_CHECKING:
     from penstock.registry.registry import LogRegistry
@@ -39,6 +40,7 @@ def registry(
 
     Schemas are kept in a compacted topic, in the records that Confluent's registry writes.
     """
+    require("penstock registry", "formats")
     settings = client_settings(bootstrap, command_config, "admin")
     log = needing_sql(f"{_REGISTRY}.kafka_log").KafkaLog(settings, topic)
     schemas: LogRegistry = needing_sql(f"{_REGISTRY}.registry").LogRegistry(log)

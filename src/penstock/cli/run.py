@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,14 +11,16 @@ from typing import Annotated, Any
 import typer
 
 import penstock
-from penstock.cli.connection import BootstrapOption
+from penstock.cli.connection import BootstrapOption, with_project_broker
 from penstock.cli.demo.program_demo import ProgramDemo, with_samples
 from penstock.cli.live.reload import Reloading, kept_spark
+from penstock.cli.live.sample_feed import SampleFeed, feed_for, samples_of
 from penstock.cli.live_view import view_of
-from penstock.cli.output import JsonOption, print_done, print_note
+from penstock.cli.output import JsonOption, print_done
 from penstock.cli.private_broker import private_broker
 from penstock.cli.program import LoadedProgram, load_program
 from penstock.cli.quiet import configure_logging, java_log
+from penstock.cli.reset.plan import check_stopped
 from penstock.cli.snapshot import Snapshot, Watch
 from penstock.cli.sql.commands import run as run_sql
 from penstock.cli.supervise import run_watched
@@ -31,8 +33,10 @@ from penstock.config import (
     StreamsConfig,
 )
 from penstock.extras import require
-from penstock.kafka.broker_registry import running_project_broker
+from penstock.kafka.admin import Admin
+from penstock.kafka.client_config import admin_settings
 from penstock.runtime.settings import plan_fingerprint
+from penstock.runtime.spark.driver.removal import remove_application
 from penstock.runtime.spark.exchange.worker_lines import OUTPUT
 
 ProgramArgument = Annotated[
@@ -73,6 +77,13 @@ def run(
     reload: Annotated[
         bool, typer.Option("--reload", help="Run it again when one of its files changes.")
     ] = False,
+    from_start: Annotated[
+        bool,
+        typer.Option(
+            "--from-start",
+            help="With --reload on a broker of yours: reset the application at every change.",
+        ),
+    ] = False,
     accept_plan: Annotated[
         bool,
         typer.Option(
@@ -88,16 +99,18 @@ def run(
     """Run a program, and show state, records/s, lag, batch time, restores and drops.
 
     The program is a file with a variable topology or builder or a function build(), and
-    maybe a dictionary config. Ctrl-C and SIGTERM end it after the batch that is under way.
+    maybe a dictionary config. Ctrl-C and SIGTERM end it after the batches that are under way.
     Without a broker in --bootstrap, in config or in the project a private one is started, its
-    topics are made, and the program's prepare(bootstrap_servers), if it has one, fills them.
+    topics are made, and the program's prepare(bootstrap_servers), if it has one, fills them. The
+    records that its generator samples() yields are written there as long as it runs.
     With --demo that broker is always a private one. Its topics are filled from data.jsonl or
     data.txt beside the program, and show(streams), if the program has it, may ask the stores.
     A script of SQL is run as penstock sql run does it, with --demo on the records of data.json.
 
-    With --reload the program runs again when a file beside it changes. It keeps its state if the
-    change allows that. If not, it starts with new state on a private broker; on any other broker
-    the error is shown.
+    With --reload the program runs again when a file beside it changes. On a private broker it then
+    reads its input from the beginning, and shows what it writes differently from the last run. On
+    any other broker it goes on with its state if the change allows that; --from-start resets it
+    there too: its state, its internal topics and its offsets are deleted at each change.
 
     With --accept-plan the program may differ from the one that made its state in steps that keep
     nothing themselves, and in its topics: what is in the stores stays. Other serdes or windows are
@@ -123,13 +136,18 @@ def run(
             as_json=as_json,
         )
         return
+    if from_start and not reload:
+        raise typer.BadParameter(
+            "it belongs to --reload; penstock reset resets an application once",
+            param_hint="--from-start",
+        )
     configure_logging(is_verbose=verbose)
     # Standard output is for JSON then.
     OUTPUT.uses_stderr = as_json
+    require("penstock run", "spark")
     loaded = load_program(program)
     if demo:
         loaded = with_samples(loaded)
-    require("spark", "penstock run")
 
     def settings_of(loaded: LoadedProgram) -> dict[str, Any]:
         found = merged_settings(
@@ -143,9 +161,10 @@ def run(
     checked = StreamsConfig(settings_of(loaded))
     with ExitStack() as stack:
         here: Mapping[str, Any] = {}
+        feed: SampleFeed | None = None
         if not checked[BOOTSTRAP_SERVERS]:
             here = stack.enter_context(private_broker(loaded, checked[NUM_STREAM_THREADS]))
-            print_note(f"private broker on {here[BOOTSTRAP_SERVERS.name]}, gone when this ends")
+            feed = _fed(loaded, here[BOOTSTRAP_SERVERS.name], stack)
         shown = Shown(rows, as_json=as_json, is_demo=demo)
         if reload:
             stack.enter_context(kept_spark(checked))
@@ -155,12 +174,31 @@ def run(
                 lambda loaded: {**settings_of(loaded), **here},
                 lambda loaded, settings, until: run_once(loaded, settings, until, shown),
                 begins_anew=bool(here),
+                forget=_forget if from_start and not here else None,
+                feed=feed,
             ).run_all()
             return
+        if feed is not None and not (for_idle or demo):
+            feed.resume()
         until = (lambda snapshot: snapshot.is_idle) if for_idle else _never
         last = run_once(loaded, {**settings_of(loaded), **here}, until, shown)
     if not as_json:
         _print_end(last)
+
+
+def _fed(loaded: LoadedProgram, servers: str, stack: ExitStack) -> SampleFeed:
+    """Write the first samples of a program, and return the feed that writes the others."""
+    feed = stack.enter_context(closing(feed_for(servers)))
+    feed.write_first(samples_of(loaded))
+    return feed
+
+
+def _forget(settings: Mapping[str, Any]) -> None:
+    """Delete what an application has left, after all its members have left the group."""
+    config = StreamsConfig(settings)
+    admin = Admin(admin_settings(config))
+    check_stopped(admin, config[APPLICATION_ID], waits=True)
+    remove_application(admin, config)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,24 +245,20 @@ def merged_settings(
 ) -> dict[str, Any]:
     """Return the settings of a run.
 
-    The command line wins over the project's broker, and that over the program's own settings.
+    The command line wins over the program's own settings. If neither names a broker, it is the
+    project's; ``-c bootstrap.servers=`` asks for a private one even if that runs.
     """
     settings: dict[str, Any] = {APPLICATION_ID.name: program.path.stem, **program.config}
-    if not settings.get(BOOTSTRAP_SERVERS.name):
-        settings |= project_broker()
-    settings |= dict(_pair(text) for text in given)
+    on_command_line: dict[str, Any] = dict(_pair(text) for text in given)
     options = {
         "spark.master": master,
         BOOTSTRAP_SERVERS.name: bootstrap,
         NUM_STREAM_THREADS.name: threads,
     }
-    return settings | {name: value for name, value in options.items() if value is not None}
-
-
-def project_broker() -> Mapping[str, str]:
-    """Return the setting for the broker that ``penstock broker start`` started here, if any."""
-    servers = running_project_broker()
-    return {} if servers is None else {BOOTSTRAP_SERVERS.name: servers}
+    on_command_line |= {name: value for name, value in options.items() if value is not None}
+    if BOOTSTRAP_SERVERS.name not in on_command_line:
+        settings = with_project_broker(settings)
+    return settings | on_command_line
 
 
 def _pair(text: str) -> tuple[str, str]:

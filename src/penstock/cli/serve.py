@@ -17,6 +17,7 @@ from penstock.cli.quiet import configure_logging
 from penstock.cli.run import ProgramArgument, merged_settings
 from penstock.config import APPLICATION_ID, APPLICATION_SERVER, BOOTSTRAP_SERVERS, STATE_DIR
 from penstock.errors import ConfigError
+from penstock.extras import require
 
 _LOOK_S = 0.2
 
@@ -46,6 +47,8 @@ def serve(
     SIGTERM end it.
     """
     configure_logging(is_verbose=verbose)
+    # Its classes are those of the instances, which import pyspark; no Spark is started.
+    require("penstock serve", "spark", "server")
     loaded = load_program(program)
     settings = merged_settings(
         loaded, master=None, bootstrap=bootstrap, threads=None, given=config or ()

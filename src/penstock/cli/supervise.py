@@ -12,6 +12,8 @@ from penstock.cli.quiet import JavaLog, follow_stderr
 from penstock.runtime.states import State
 
 _DRAW_EVERY_S = 0.2
+#: How long a stopped start is waited for. Its parts end by themselves sooner, as far as they can.
+_START_ENDS_S = 15.0
 Look = TypeVar("Look")
 Look_co = TypeVar("Look_co", covariant=True)
 Look_contra = TypeVar("Look_contra", contravariant=True)
@@ -62,6 +64,10 @@ class Work:
         if self.error is not None:
             raise self.error
 
+    def join(self, timeout_s: float) -> None:
+        """Wait for the end of the call, but not for ever, and leave its error alone."""
+        self._thread.join(timeout_s)
+
     def _run(self) -> None:
         try:
             self._call()
@@ -80,6 +86,8 @@ def run_watched(
 ) -> None:
     """Run an application until it ends, ``until`` is true, or Ctrl-C or SIGTERM; then close it.
 
+    A signal also ends a start that waits, for example for a broker that does not answer.
+
     Raises:
         PenstockError: the application could not start, or has ended with this error.
     """
@@ -92,16 +100,18 @@ def run_watched(
 
     with _stop_on_signals() as stop, watch:
         starting = Work(start, "penstock-start")
-        _look_on(watch, view, lambda: starting.is_done)
-        starting.wait()
-        _look_on(
-            watch,
-            view,
-            lambda: stop.is_set() or streams.state.has_ended or until(watch.latest),
-        )
+        _look_on(watch, view, lambda: stop.is_set() or starting.is_done)
+        if starting.is_done:
+            starting.wait()
+            _look_on(
+                watch,
+                view,
+                lambda: stop.is_set() or streams.state.has_ended or until(watch.latest),
+            )
         closing = Work(streams.close, "penstock-close")
         _look_on(watch, view, lambda: closing.is_done)
         closing.wait()
+        starting.join(_START_ENDS_S)
     if streams.error is not None:
         raise streams.error
 

@@ -81,6 +81,21 @@ class Admin:
         brokers = (Broker(b.id, str(b.host), int(b.port or 0)) for b in metadata.brokers.values())
         return Cluster(metadata.cluster_id, tuple(sorted(brokers, key=lambda b: b.id)))
 
+    def creates_topics(self) -> bool | None:
+        """Return whether brokers create topics that clients ask for; None if that is not told."""
+        resource = ConfigResource(ResourceType.BROKER, str(self.cluster().brokers[0].id))
+        try:
+            entries = self._calls.answer(
+                lambda: self._client.describe_configs([resource], **self._limit)[resource],
+                "read the settings of a broker",
+                Right("DescribeConfigs", "cluster", "kafka-cluster"),
+            )
+        except KafkaRequestError:
+            # Some services let nobody read them.
+            return None
+        found = entries.get("auto.create.topics.enable")
+        return None if found is None else found.value == "true"
+
     def topics(self, *, internal: bool = False) -> dict[str, Topic]:
         """Return the topics by name, in order, without the broker's own unless asked for."""
         found = (_topic(data) for data in self._calls.metadata("list topics").topics.values())

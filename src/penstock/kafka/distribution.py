@@ -12,10 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import TextIO
 
 from penstock.kafka.download.ivy import fetch_jars, own_settings
 from penstock.kafka.download.jar_download import DownloadError, Progress, download_jars, listed_jars
 from penstock.kafka.download.maven import CENTRAL_URL, Repository, maven_mirror
+from penstock.kafka.errors import BrokerError
 from penstock.kafka.java import Java
 from penstock.kafka.machine import cache_folder
 
@@ -118,13 +120,29 @@ def first_metadata() -> bytes:
 
 @contextmanager
 def only_one_process(what: str, report: Progress) -> Iterator[None]:
-    """Wait until no other process of this user fetches the same thing."""
-    cache = cache_folder()
-    cache.mkdir(parents=True, exist_ok=True)
-    with open(cache / f"{what}.lock", "w", encoding="utf-8") as lock:
+    """Wait until no other process of this user fetches the same thing.
+
+    Raises:
+        BrokerError: ``cache-not-writable``.
+    """
+    with _lock_file(cache_folder() / f"{what}.lock") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             report("waiting for another process that fetches it")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def _lock_file(file: Path) -> TextIO:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        return open(file, "w", encoding="utf-8")
+    except OSError as error:
+        raise BrokerError(
+            "cache-not-writable",
+            f"the folder for downloads, {str(file.parent)!r}, cannot be written to:"
+            f" {error.strerror}",
+            fix="set XDG_CACHE_HOME to a folder of yours, or bootstrap.servers to a broker"
+            " that is running",
+        ) from None

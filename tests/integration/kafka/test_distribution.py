@@ -13,6 +13,7 @@ from penstock.kafka.distribution import (
     ensure_distribution,
     first_metadata,
     installed,
+    only_one_process,
 )
 from penstock.kafka.download import ivy
 from penstock.kafka.errors import BrokerError
@@ -57,9 +58,44 @@ def test_without_network_the_message_says_what_to_do(needs_java: None, home: Pat
         ensure_distribution(find_java(), lambda _: None)
     assert raised.value.code == "kafka-download-failed"
     assert f"kafka_2.13;{KAFKA_VERSION}: not found" in raised.value.message
+    assert "\n" not in raised.value.message
     assert "bootstrap.servers" in (raised.value.fix or "")
     assert installed() is None
     assert [path.name for path in (home / "cache" / "penstock").iterdir()] == ["kafka.lock"]
+
+
+def test_a_cache_that_cannot_be_written_to_is_named(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A home folder may be read-only, for example in a container."""
+    (home / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "file"))
+    with (
+        pytest.raises(BrokerError, match="cannot be written to: Not a directory") as raised,
+        only_one_process("kafka", lambda _: None),
+    ):
+        pass
+    assert "XDG_CACHE_HOME" in (raised.value.fix or "")
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (
+            ["\t\t:: org.slf4j#slf4j-simple;1.7.36: not found",
+             ("\tServer access error at url https://repo1.maven.org/maven2/a.pom"
+             " (java.net.ConnectException: Connection refused)")],
+            "https://repo1.maven.org cannot be reached: Connection refused",
+        ),
+        (["\t\t:: a#b;1: not found", "\t\t:: c#d;2: not found"],
+         "a#b;1: not found, c#d;2: not found"),
+        (["Exception in thread main", " it broke "], "it broke"),
+        ([], "Ivy gave no reason"),
+    ],
+)  # fmt: skip
+def test_why_ivy_failed_is_one_line(lines: list[str], said: str) -> None:
+    """It writes forty lines, and the one that says why is in the middle."""
+    assert ivy.reason(lines) == said
 
 
 def test_maven_mirror_and_its_login_are_used(home: Path) -> None:

@@ -12,10 +12,10 @@ from penstock import StreamsConfig
 from penstock.cli.demo import program_demo
 from penstock.cli.demo.program_demo import ProgramDemo, with_samples, write_samples
 from penstock.cli.program import LoadedProgram, load_program
-from penstock.cli.replay.topic_reader import read_spans
 from penstock.cli.snapshot import Snapshot
 from penstock.errors import InvalidArgumentError, StreamsError
 from penstock.kafka.admin import Admin
+from penstock.kafka.topic_reader import read_to_end
 from penstock.runtime.local.outbox import InputRecord
 from penstock.runtime.states import State
 
@@ -109,5 +109,5 @@ def test_range_is_read_without_what_lies_outside(
     ends = admin.end_offsets([(topic, 0), (topic, 1)])
     (full,) = (place for place, end in ends.items() if end == 6)
     spans = {place: (2, 5) if place == full else (0, 0) for place in ends}
-    assert [message.value() for message in read_spans(settings, spans)] == [b"2", b"3", b"4"]
-    assert list(read_spans(settings, {})) == []
+    assert [message.value() for message in read_to_end(settings, spans)] == [b"2", b"3", b"4"]
+    assert list(read_to_end(settings, {})) == []

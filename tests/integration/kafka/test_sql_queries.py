@@ -23,6 +23,7 @@ from starlette.applications import Starlette
 
 from penstock.config import StreamsConfig
 from penstock.kafka.admin import Admin
+from penstock.server.planning import Planning
 from penstock.server.querying import QueryServices
 from penstock.server.rest.query_routes import QueryRoutes
 from penstock.server.security.topic_rules import TopicRules
@@ -40,6 +41,7 @@ class Host:
     def __init__(self, bootstrap: str, folder: Path) -> None:
         self.engine = SqlEngine()
         self.topic_rules = TopicRules.of(self.engine.config)
+        self.planning = Planning()
         self.config = StreamsConfig(
             {
                 "application.id": "sql-queries",

@@ -7,9 +7,9 @@ from confluent_kafka import Producer
 
 from examples.user_profiles.app import COMPACTED, build
 from penstock.cli.demo.program_demo import write_samples
-from penstock.cli.replay.topic_reader import read_spans
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import TopicSpec
+from penstock.kafka.topic_reader import read_to_end
 from tests.examples.play import samples_of
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
@@ -20,7 +20,7 @@ TOPIC = "user-profiles"
 def content(servers: str, admin: Admin) -> list[tuple[bytes | None, bytes | None]]:
     settings = {"bootstrap.servers": servers}
     span = admin.begin_offsets([(TOPIC, 0)])[TOPIC, 0], admin.end_offsets([(TOPIC, 0)])[TOPIC, 0]
-    found = read_spans(settings, {(TOPIC, 0): span})
+    found = read_to_end(settings, {(TOPIC, 0): span})
     return [(message.key(), message.value()) for message in found]
 
 

@@ -22,9 +22,12 @@ from tests.integration.spark.instances import Instance
 def spark(needs_java: None) -> Iterator[Any]:
     """One Spark for all tests: starting it takes longer than most of them."""
     config = StreamsConfig(
-        {"application.id": "tests", "num.stream.threads": 2, "spark.ui.enabled": "false"}
+        {"application.id": "tests", "num.stream.threads": 2, "spark.ui.port": "0"}
     )
-    session, _ = spark_session(config)
+    with pytest.MonkeyPatch.context() as patch:
+        # Nobody outside of this machine needs Spark's pages.
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        session, _ = spark_session(config)
     yield session
     session.stop()
 

@@ -145,24 +145,34 @@ def test_a_missing_topic_for_dead_letters_is_refused_at_start(
     assert streams.state is ps.State.ERROR
 
 
-@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
-def test_a_missing_output_topic_is_named_soon(
-    streams_of: Make, new_topic: Any, produce: Write, guarantee: str
-) -> None:
-    """Whether it exists is known for sure only when a record should go there.
+def test_a_missing_output_topic_is_refused_at_start(streams_of: Make, new_topic: Any) -> None:
+    """Not at the first record: the broker of the tests creates no topics by itself."""
+    streams = streams_of(upper(new_topic("in"), "no-such-output"))
+    with pytest.raises(TopologyError) as caught:
+        streams.start()
+    assert caught.value.code == "missing-topic"
+    assert "'no-such-output'" in caught.value.message
+    assert "test_failures.py:" in str(caught.value)
+    assert "penstock topics create no-such-output" in str(caught.value)
+    assert streams.state is ps.State.ERROR
 
-    Kafka's client hopes for 30 s that it has just been made.
-    """
-    source = new_topic("in")
-    produce(source, ("a", "fine"))
-    streams = streams_of(upper(source, "no-such-output"), processing_guarantee=guarantee)
+
+@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
+def test_an_output_topic_that_is_gone_is_named_soon(
+    streams_of: Make, new_topic: Any, produce: Write, kafka_broker: str, guarantee: str
+) -> None:
+    """Kafka's client hopes for 30 s that it has just been made."""
+    source, sink = new_topic("in"), new_topic("gone")
+    streams = streams_of(upper(source, sink), processing_guarantee=guarantee)
     streams.start()
+    Admin({"bootstrap.servers": kafka_broker}).delete_topics([sink])
+    produce(source, ("a", "fine"))
     began = time.monotonic()
     error = ended(streams)
     assert time.monotonic() - began < 25
     assert error.code == "missing-topic"
-    assert "'no-such-output'" in error.message
-    assert "penstock topics create no-such-output" in str(error)
+    assert f"'{sink}'" in error.message
+    assert f"penstock topics create {sink}" in str(error)
 
 
 def test_topics_that_are_not_copartitioned_are_refused_at_start(

@@ -259,7 +259,8 @@ def test_task_killed_by_spark_runs_again(
     assert runner is not None
     threads, java = runner.placement.threads, cast("Any", runner.placement.threads.context._jsc)
     for each in list(threads._living.values()):
-        java.sc().killTaskAttempt(each.hello.attempt, True, "a test wants it")
+        assert each.hello.task is not None
+        java.sc().killTaskAttempt(each.hello.task.attempt, True, "a test wants it")
     wait_for(lambda: exact(committed(sink)) == counted(200), 180)
     assert seen == [ps.State.REBALANCING, ps.State.RUNNING]
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from penstock import Serdes
+from penstock.cli.init.templates import TEMPLATES
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
 
@@ -31,10 +32,11 @@ builder = StreamsBuilder()
 class Session:
     """A running ``penstock run --reload``, with all that it has said."""
 
-    def __init__(self, file: Path, servers: str) -> None:
+    def __init__(self, file: Path, servers: str | None) -> None:
         tool = Path(sys.executable).with_name("penstock")
+        broker = [] if servers is None else ["--bootstrap", servers]
         self.process = subprocess.Popen(
-            [str(tool), "run", str(file), "--reload", "--bootstrap", servers],
+            [str(tool), "run", str(file), "--reload", *broker], cwd=file.parent,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}"},
         )  # fmt: skip
@@ -113,6 +115,29 @@ def test_edits_run_at_once_and_counts_go_on(
     counts = [(key, Serdes.long().decode(value)) for key, value in committed(sink)]
     assert counts == [(b"a", 1), (b"a", 2)]
     running.end()
+
+
+def test_samples_flow_on_a_private_broker_and_an_edit_shows_its_difference(tmp_path: Path) -> None:
+    """Both runs have seen the same orders: without small ones, each country has fewer."""
+    file = tmp_path / "app.py"
+    text = TEMPLATES["streams"].files("shop")["app.py"]
+    file.write_text(text)
+    session = Session(file, None)
+    try:
+        # 60 were written before the start.
+        session.wait_for("RUNNING           1")
+        file.write_text(text.replace("amount > 0", "amount > 50"))
+        session.wait_for("0 keys are the same")
+        seen = "".join(session.lines)
+        before, after = (
+            [int(line.split()[-1]) for line in session.lines if line.startswith(f"    {sign} ")]
+            for sign in "-+"
+        )
+        assert sum(before) >= 100, seen
+        assert 0 < sum(after) < sum(before), seen
+        session.end()
+    finally:
+        session.sweep()
 
 
 def wait_until(happened: Callable[[], bool]) -> None:

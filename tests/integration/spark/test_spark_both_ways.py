@@ -1,6 +1,6 @@
 """Leaving for Spark and coming back: to_spark, stores and topics as DataFrames.
 
-Exercises ``data_source``, ``driver.to_spark`` and ``stores.snapshot``.
+Exercises ``data_source``, ``topic_data_source``, ``driver.to_spark`` and ``stores.snapshot``.
 """
 
 from __future__ import annotations
@@ -57,7 +57,10 @@ def test_stores_and_topics_are_dataframes(
     with streams_of(builder.build()) as streams:
         assert streams.run_until_idle("300s")
         frame = streams.store_dataframe("c")
-        assert sorted(tuple(row) for row in frame.collect()) == [("w0", 3), ("w1", 3), ("w2", 3)]
+        assert frame.columns == ["key", "value", "timestamp"]
+        rows = sorted((row["key"], row["value"]) for row in frame.collect())
+        assert rows == [("w0", 3), ("w1", 3), ("w2", 3)]
+        assert streams.store("c").to_polars()["value"].to_list() == [3, 3, 3]
     ps.register_data_source(spark)
     options = {"bootstrap.servers": kafka_broker, "topic": sink, "value.serde": "long"}
     table = spark.read.format("penstock").options(**options).load()
@@ -66,3 +69,7 @@ def test_stores_and_topics_are_dataframes(
         "w1": 3,
         "w2": 3,
     }
+    part = {"starting.offsets": '{"0": 1}', "ending.offsets": '{"0": 4}'}
+    piece = spark.read.format("penstock").options(**options, **part).load()
+    there = {row["offset"] for row in table.collect()}
+    assert {row["offset"] for row in piece.collect()} == there & {1, 2, 3} != set()

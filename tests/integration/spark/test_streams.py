@@ -95,8 +95,7 @@ def test_sparks_pages_show_one_job_that_runs_as_long_as_the_application(
         return [
             (str(each.status()), each.numActiveTasks(), each.numCompletedTasks())
             for each in jobs
-            if each.description().isDefined()
-            and each.description().get() == f"{application_id}: stream threads"
+            if each.name() == application_id
         ]
 
     with streams_of(counts(source, sink), num_stream_threads=2) as streams:

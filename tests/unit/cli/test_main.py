@@ -61,8 +61,8 @@ def test_without_any_broker_the_message_says_how_to_start_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The first thing a newcomer tries has no broker to talk to."""
-    monkeypatch.setattr("penstock.cli.connection.find_project_broker", lambda: None)
-    monkeypatch.setattr("penstock.cli.connection.running_project_broker", lambda: None)
+    monkeypatch.setattr("penstock.kafka.nearby_broker.find_project_broker", lambda: None)
+    monkeypatch.setattr("penstock.kafka.nearby_broker.running_project_broker", lambda: None)
     result = run("topics", "list")
     assert result.exit_code == 1
     assert "[no-broker]" in result.stderr

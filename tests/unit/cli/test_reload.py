@@ -4,7 +4,7 @@ Runs on Spark are in ``tests/integration/spark/test_reload.py``.
 """
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,11 @@ import pytest
 
 from penstock.cli.live import reload
 from penstock.cli.live.reload import FileChanges, Reloading, forget_modules
+from penstock.cli.live.sample_feed import Sample
 from penstock.cli.program import LoadedProgram, load_program
 from penstock.cli.snapshot import Snapshot
-from penstock.errors import StreamsError, TopologyError
+from penstock.errors import StreamsError
+from penstock.runtime.states import State
 
 PROGRAM = """
 from {beside} import TOPIC
@@ -87,6 +89,9 @@ class Runs:
         self.topics.append(topic(loaded))
         if self.acts:
             self.acts.pop(0)()
+        for _ in range(3):
+            if until(Snapshot(1.0, State.RUNNING)):
+                break
 
 
 def reloading(folder: Path, runs: Runs, *, begins_anew: bool = False) -> Reloading:
@@ -124,18 +129,109 @@ def test_a_program_that_fails_waits_for_the_next_change(
     assert "waiting for a change" in said
 
 
-def plan_changed() -> None:
-    raise TopologyError("plan-changed", "store 'counts' means something else")
-
-
-def test_state_that_does_not_fit_is_left_behind_on_a_private_broker(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+def test_a_file_that_an_editor_has_just_removed_is_waited_for(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """There is nothing on it but samples."""
-    runs = Runs(plan_changed)
-    reloading(folder, runs, begins_anew=True).run_all()
+    """Some editors remove a file before they write it again."""
+    text = (folder / "shop.py").read_text()
+    monkeypatch.setattr(FileChanges, "wait", lambda changes: (folder / "shop.py").write_text(text))
+    runs = Runs(lambda: (folder / "shop.py").unlink())
+    reloading(folder, runs).run_all()
+    assert runs.ids == ["shop", "shop"]
+    assert "there is no file" in capsys.readouterr().err
+
+
+def test_every_run_on_a_private_broker_reads_its_input_from_the_beginning(
+    folder: Path,
+) -> None:
+    """There is nothing on it but samples, and nothing new comes by itself."""
+    compared = Compared()
+    runs = Runs(lambda: (folder / "topics_of_shop.py").write_text("TOPIC = 'another'\n"))
+    session = reloading(folder, runs, begins_anew=True)
+    session._differences = compared  # type: ignore[assignment]
+    session.run_all()
     assert runs.ids == ["shop", "shop-2"]
-    assert "it starts with new state" in capsys.readouterr().err
+    assert compared.calls == ["begin shop", "end", "begin shop-2", "look"]
+
+
+def test_other_brokers_forget_the_last_run_only_where_that_is_asked_for(folder: Path) -> None:
+    """The name stays: it is the user's consumer group."""
+    forgotten: list[str] = []
+    compared = Compared()
+    runs = Runs(lambda: (folder / "topics_of_shop.py").write_text("TOPIC = 'another'\n"))
+    session = reloading(folder, runs)
+    session.forget = lambda settings: forgotten.append(settings["application.id"])
+    session._differences = compared  # type: ignore[assignment]
+    session.run_all()
+    assert runs.ids == ["shop", "shop"]
+    assert forgotten == ["shop"]
+
+
+class Compared:
+    """Notes what is asked of ``Differences``, which needs a broker."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def begin(self, program: LoadedProgram, settings: Mapping[str, Any]) -> None:
+        self.calls.append(f"begin {settings['application.id']}")
+
+    def look(self, snapshot: Snapshot) -> bool:
+        if self.calls[-1] not in ("look", "begin samples"):
+            self.calls.append("look")
+        return True
+
+    def end(self, *, has_settled: bool) -> None:
+        self.calls.append("end" + " settled" * has_settled)
+
+    def wait_anew(self) -> None:
+        self.calls.append("wait")
+
+    def has_settled(self, snapshot: Snapshot) -> bool:
+        return True
+
+
+class Fed:
+    """Notes when samples flow: in the calls of the comparison, to see the order."""
+
+    def __init__(self, calls: list[str]) -> None:
+        self.calls = calls
+
+    def pause(self) -> None:
+        self.calls.append("pause")
+
+    def resume(self, samples: Iterator[Sample] | None) -> None:
+        self.calls.append("go on" if samples is None else "begin samples")
+
+
+def test_samples_rest_while_two_runs_are_compared(folder: Path) -> None:
+    """Both runs have then seen the same input: what differs is what the edit did."""
+    compared = Compared()
+    runs = Runs(lambda: (folder / "topics_of_shop.py").write_text("TOPIC = 'another'\n"))
+    session = reloading(folder, runs, begins_anew=True)
+    session.feed = Fed(compared.calls)
+    session._differences = compared  # type: ignore[assignment]
+    session.run_all()
+    assert compared.calls == [
+        "begin shop", "go on", "pause", "wait", "end settled",
+        "begin shop-2", "look", "begin samples",
+    ]  # fmt: skip
+
+
+def test_samples_rest_while_the_program_cannot_be_loaded(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FileChanges, "wait", interrupted)
+    calls: list[str] = []
+    session = reloading(folder, Runs(lambda: (folder / "shop.py").write_text("no python")))
+    session.feed = Fed(calls)
+    session.run_all()
+    assert calls == ["go on", "pause"]
+
+
+def interrupted(changes: FileChanges) -> None:
+    """Press Ctrl-C while the session waits for a change."""
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("failure", ["plan-changed", "user-function"])
@@ -147,11 +243,8 @@ def test_state_on_a_broker_of_the_user_is_never_left_behind(
     def fail() -> None:
         raise StreamsError(failure, "no")
 
-    def interrupted(changes: FileChanges) -> None:
-        raise KeyboardInterrupt
-
     monkeypatch.setattr(FileChanges, "wait", interrupted)
     runs = Runs(fail)
-    reloading(folder, runs, begins_anew=failure != "plan-changed").run_all()
+    reloading(folder, runs).run_all()
     assert runs.ids == ["shop"]
     assert f"[{failure}] no" in capsys.readouterr().err

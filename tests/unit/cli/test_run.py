@@ -10,6 +10,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from penstock import StreamsBuilder
+from penstock.cli import connection
 from penstock.cli import run as command
 from penstock.cli.live_view import LineView, bar, line, picture
 from penstock.cli.main import app
@@ -43,7 +44,7 @@ def merged(config: dict[str, Any], **options: Any) -> dict[str, Any]:
 @pytest.fixture(autouse=True)
 def no_project_broker(monkeypatch: pytest.MonkeyPatch) -> None:
     """A broker that happens to run beside the tests is none of their business."""
-    monkeypatch.setattr(command, "running_project_broker", lambda: None)
+    monkeypatch.setattr(connection, "running_project_broker", lambda: None)
 
 
 def metrics(**changes: Any) -> Any:

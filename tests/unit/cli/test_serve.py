@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from penstock.cli import run as run_command
+from penstock.cli import connection
 from penstock.cli import serve as command
 from penstock.cli.main import app
 from penstock.runtime.spark.driver import query_instance
@@ -51,7 +51,7 @@ class Instance:
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(run_command, "running_project_broker", lambda: None)
+    monkeypatch.setattr(connection, "running_project_broker", lambda: None)
     monkeypatch.setattr(query_instance, "QueryInstance", Instance)
     file = tmp_path / "app.py"
     file.write_text(PROGRAM)

@@ -55,6 +55,14 @@ ASSERT VALUES views (page, n) VALUES ('/home', 2);
     assert "1 of 2 tests pass" in done.output
 
 
+def test_a_test_that_asserts_nothing_does_not_pass(tmp_path: Path) -> None:
+    """It would pass whatever the script does."""
+    done = invoke("test", script(tmp_path, f"{VIEWS}INSERT INTO clicks VALUES ('ann', '/home');"))
+    assert done.exit_code == 1
+    assert "it asserts nothing: add ASSERT VALUES" in done.output
+    assert "0 of 1 tests pass" in done.output
+
+
 @pytest.mark.parametrize(
     ("assertion", "problem"),
     [

@@ -95,6 +95,23 @@ def test_the_first_signal_closes_it_in_good_order(number: signal.Signals) -> Non
     assert signal.getsignal(number) is before
 
 
+def test_a_signal_ends_a_start_that_waits() -> None:
+    """A broker that does not answer would otherwise hold Ctrl-C up until the start gives up."""
+    closed = threading.Event()
+
+    class Waiting(Application):
+        def start(self) -> None:
+            assert closed.wait(30)
+
+        def close(self) -> bool:
+            closed.set()
+            return super().close()
+
+    application = Waiting()
+    run(application, Looks(lambda look: os.kill(os.getpid(), signal.SIGINT) if look == 5 else None))
+    assert application.is_closed
+
+
 def test_an_application_that_does_not_start_is_not_closed() -> None:
     """Its own error is raised, from the thread in which it was started."""
     application = Application(start=StreamsError("no-broker", "nobody answers"))

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -119,3 +120,38 @@ def test_without_spark_all_but_running_works(program: str, said: str) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert said in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "extras"),
+    [
+        (["run", "app.py"], "spark"),
+        (["demo"], "spark"),
+        (["server"], "spark,server"),
+        (["serve", "app.py"], "spark,server"),
+        (["sql"], "sql"),
+        (["sql", "run", "app.sql"], "spark"),
+        (["registry"], "formats"),
+    ],
+)
+def test_command_without_its_extras_starts_nothing(
+    command: list[str], extras: str, tmp_path: Path
+) -> None:
+    """One line has the command that installs all extras that are missing."""
+    (tmp_path / "app.sql").write_text("SHOW STREAMS;", encoding="utf-8")
+    program = (
+        _WITHOUT_SPARK.replace('"pyspark",', '"pyspark", "granian", "starlette", "fastavro",')
+        + "import penstock.kafka.embedded as embedded\n"
+        "def refuse(*_): raise AssertionError('a broker was started')\n"
+        "embedded.EmbeddedBroker.start = refuse\n"
+        "import sys\n"
+        f"sys.argv = ['penstock', *{command!r}]\n"
+        "from penstock.cli.main import main\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.rstrip().endswith(f"fix: pip install 'penstock-streams[{extras}]'")
+    assert "Traceback" not in done.stderr

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli.broker import keep_out_of_git
-from penstock.cli.connection import BootstrapOption, CommandConfigOption, project_bootstrap
+from penstock.cli.connection import BootstrapOption, CommandConfigOption
 from penstock.cli.output import (
     JsonOption,
     err,
@@ -30,6 +30,7 @@ from penstock.connect.plugins import (
 )
 from penstock.connect.worker_config import read_worker_config
 from penstock.connect.worker_registry import PROJECT_WORKER, WorkerStatus, find_project_worker
+from penstock.kafka.nearby_broker import nearby_broker
 
 app = typer.Typer(
     help="Install connectors, and run a Kafka Connect worker on this machine.",
@@ -110,7 +111,7 @@ def start(
     keep_out_of_git(folder.parent)
     given = {} if command_config is None else read_worker_config(str(command_config))
     cluster = given | {
-        "bootstrap.servers": bootstrap or given.get("bootstrap.servers") or project_bootstrap()
+        "bootstrap.servers": bootstrap or given.get("bootstrap.servers") or nearby_broker()
     }
     begun = time.monotonic()
     with err().status("starting Kafka Connect") as line:

@@ -30,6 +30,14 @@ def datagen(
         Path | None,
         typer.Option("--schema", "-s", metavar="FILE", exists=True, help="An Avro schema."),
     ] = None,
+    program: Annotated[
+        str | None,
+        typer.Option(
+            "--program",
+            metavar="APP.PY",
+            help="Write what its samples() yields; for SQL, rows of samples.avsc beside it.",
+        ),
+    ] = None,
     topic: Annotated[str | None, typer.Option("--topic", "-t", help="Where to write.")] = None,
     key: Annotated[str | None, typer.Option("--key", "-k", help="The column for the key.")] = None,
     value_format: Annotated[
@@ -67,8 +75,21 @@ def datagen(
     """Write made-up rows to a topic: a quickstart, or the rows of a schema file.
 
     With --rate rows come evenly spread, otherwise as fast as Kafka takes them. A topic that does
-    not exist is made. Ctrl-C ends it.
+    not exist is made. With --program they are the samples of a program or script, ten per second,
+    which penstock run writes by itself, but only to a private broker. Ctrl-C ends it.
     """
+    if program is not None:
+        if quickstart or schema or topic or key:
+            raise typer.BadParameter("the program says what is written", param_hint="--program")
+        _write_samples(
+            program,
+            connect(bootstrap, command_config, timeout),
+            client_settings(bootstrap, command_config, "producer"),
+            partitions,
+            (iterations, rate, start),
+            as_json=as_json,
+        )
+        return
     plan = _plan(quickstart, schema, topic, key)
     value_format, key_format = value_format.upper(), key_format.upper()
     if statement:
@@ -98,10 +119,29 @@ def datagen(
         print_done(f"{written:,} {'row' if written == 1 else 'rows'} to {plan.topic}")
 
 
+def _write_samples(
+    program: str,
+    admin: Any,
+    settings: dict[str, Any],
+    partitions: int,
+    pace: tuple[int | None, float | None, int | None],
+    *,
+    as_json: bool,
+) -> None:
+    written: dict[str, int] = needing_sql(f"{_PACKAGE}.program_samples").write_program_samples(
+        program, admin, settings, partitions=partitions, pace=pace
+    )
+    for topic, rows in written.items():
+        if as_json:
+            print_json({"topic": topic, "rows": rows}, indent=False)
+        else:
+            print_done(f"{rows:,} {'row' if rows == 1 else 'rows'} to {topic}")
+
+
 def _plan(quickstart: str | None, schema: Path | None, topic: str | None, key: str | None) -> Any:
     if (quickstart is None) == (schema is None):
         raise typer.BadParameter(
-            "name a quickstart (orders, users, pageviews) or a file with --schema",
+            "name a quickstart (orders, users, pageviews), --schema FILE or --program APP.PY",
             param_hint="QUICKSTART",
         )
     if schema is not None:

@@ -62,10 +62,28 @@ def read_schema(file: Path, topic: str | None, key: str | None) -> RowPlan:
     Raises:
         InvalidArgumentError: ``bad-schema-file``.
     """
+    return _plan(file, _read(file), topic, key)
+
+
+def read_schemas(file: Path) -> list[RowPlan]:
+    """Return the rows of a file with one schema or a list of them; the names are the topics.
+
+    Raises:
+        InvalidArgumentError: ``bad-schema-file``.
+    """
+    found = _read(file)
+    schemas = found if isinstance(found, list) else [found]
+    return [_plan(file, schema, None, None) for schema in schemas]
+
+
+def _read(file: Path) -> Any:
     try:
-        schema = orjson.loads(file.read_bytes())
+        return orjson.loads(file.read_bytes())
     except (OSError, orjson.JSONDecodeError) as error:
         raise _bad(file, f"cannot be read as JSON: {error}") from None
+
+
+def _plan(file: Path, schema: Any, topic: str | None, key: str | None) -> RowPlan:
     if not isinstance(schema, Mapping) or schema.get("type") != "record":
         raise _bad(file, "is not the schema of a record")
     try:

@@ -55,7 +55,7 @@ def demo(
     as_json: JsonOption = False,
 ) -> None:
     """Count the words of a text, live: a broker, Spark and an application, all on this machine."""
-    require("spark", "penstock demo")
+    require("penstock demo", "spark")
     configure_logging(is_verbose=verbose)
     begun = time.monotonic()
     lines = TEXT.read_text(encoding="utf-8").splitlines()

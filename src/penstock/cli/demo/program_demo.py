@@ -15,7 +15,6 @@ from rich.text import Text
 
 from penstock.cli.output import out, print_json
 from penstock.cli.program import LoadedProgram
-from penstock.cli.replay.topic_reader import read_spans
 from penstock.cli.snapshot import Snapshot
 from penstock.cli.text_format import TextFormat, as_printable, as_text
 from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, StreamsConfig
@@ -23,11 +22,13 @@ from penstock.errors import InvalidArgumentError, PenstockError, StreamsError
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import TopicSpec
 from penstock.kafka.clients import new_producer
+from penstock.kafka.topic_reader import read_to_end
 from penstock.runtime.local.outbox import InputRecord
 from penstock.runtime.settings import task_settings
 from penstock.runtime.spark.driver.topics import external_topics
 from penstock.testing.sample_data import SAMPLE_FILES, read_samples, sample_file
 from penstock.testing.topic_serdes import TopicSerdes
+from penstock.topology.nodes import Source
 
 #: How long the application must be idle. Its output may be input of another part of it.
 _IDLE_S = 1.5
@@ -41,7 +42,7 @@ def with_samples(program: LoadedProgram) -> LoadedProgram:
         InvalidArgumentError: ``no-sample-data`` if there is none.
     """
     file = sample_file(program.path)
-    if file is None and program.prepare is None:
+    if file is None and program.prepare is None and program.samples is None:
         raise InvalidArgumentError(
             "no-sample-data",
             f"there is no sample data beside {str(program.path)!r}",
@@ -152,7 +153,7 @@ class ProgramDemo:
             places = [(topic, state.id) for state in admin.topic(topic).partitions]
             first, end = admin.begin_offsets(places), admin.end_offsets(places)
             spans = {place: (first[place], end[place]) for place in places}
-            messages = sorted(read_spans(settings, spans), key=lambda each: each.timestamp()[1])
+            messages = sorted(read_to_end(settings, spans), key=lambda each: each.timestamp()[1])
             for message in messages:
                 yield (
                     topic,
@@ -164,6 +165,9 @@ class ProgramDemo:
         file = sample_file(self._program.path)
         samples = [] if file is None else read_samples(file, self._program.topology)
         inputs = {sample.topic for sample in samples}
+        if self._program.samples is not None:
+            nodes = self._program.topology.graph.nodes.values()
+            inputs |= {topic for node in nodes if isinstance(node, Source) for topic in node.topics}
         named = external_topics(self._program.topology.graph)
         others = sorted(name for name in admin.topics() if not name.startswith(("__", own)))
         return [name for name in dict.fromkeys((*named, *others)) if name not in inputs]

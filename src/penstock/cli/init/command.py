@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import re
 import shlex
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from penstock.cli.init.templates import TEMPLATES, Template
 from penstock.cli.output import print_done, print_next
 from penstock.errors import InvalidArgumentError
 
-#: What a file of the template is called in the project, where a package cannot have that name.
-_RENAMED = {"_gitignore": ".gitignore"}
+_KINDS = "; ".join(f"{name}: {template.about}" for name, template in TEMPLATES.items())
 
 
 def init(
     folder: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="The project's folder; made if missing.")
     ] = Path(),
+    template: Annotated[
+        str, typer.Option("--template", "-t", metavar="NAME", help=f"{_KINDS}.")
+    ] = "streams",
     name: Annotated[
         str | None, typer.Option("--name", help="The application's id; else the folder's name.")
     ] = None,
@@ -29,9 +31,13 @@ def init(
         bool, typer.Option("--force", help="Overwrite files that are there already.")
     ] = False,
 ) -> None:
-    """Make a project: a program, its tests, the same in SQL, and a Makefile."""
-    wanted = application_name(name or folder.absolute().name)
-    content = template(wanted)
+    """Make a project with tests, a Makefile, sample data without end, and files for Docker."""
+    chosen = TEMPLATES.get(template)
+    if chosen is None:
+        raise typer.BadParameter(
+            f"{template!r} is not one of {', '.join(TEMPLATES)}", param_hint="--template"
+        )
+    content = chosen.files(application_name(name or folder.absolute().name))
     there = sorted(path for path in content if (folder / path).exists())
     if there and not force:
         raise InvalidArgumentError(
@@ -43,7 +49,7 @@ def init(
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
     print_done(f"{len(content)} files in {folder.absolute()}")
-    print_next(_next_steps(folder))
+    print_next(_next_steps(folder, chosen))
 
 
 def application_name(text: str) -> str:
@@ -62,26 +68,12 @@ def application_name(text: str) -> str:
     return name
 
 
-def template(name: str) -> dict[str, str]:
-    """Return the files of a project by path, with its name filled in."""
-    folder = files("penstock.cli.init").joinpath("template")
-    content = {}
-    for file in folder.iterdir():
-        path = file.name.removesuffix(".txt").replace("__", "/")
-        text = file.read_text(encoding="utf-8")
-        content[_RENAMED.get(path, path)] = text.replace("@NAME@", name)
-    return dict(sorted(content.items()))
-
-
-def _next_steps(folder: Path) -> list[tuple[str, str]]:
+def _next_steps(folder: Path, template: Template) -> list[tuple[str, str]]:
     """Return the next commands for the user, and what each does."""
-    steps = [
-        ("make test", "in a moment, without Kafka or Spark"),
-        ("make run", "live, on a private broker"),
-        ("make dev", "runs again whenever a file is saved"),
-    ]
-    if find_spec("pytest") is None:
-        steps.insert(0, ("pip install pytest", "what the tests of the project need"))
+    steps = list(template.steps)
+    missing = [package for package in template.tested_with if find_spec(package) is None]
+    if missing:
+        steps.insert(0, (f"pip install {' '.join(missing)}", "what the project needs besides"))
     if folder.absolute() != Path.cwd():
         steps.insert(0, (f"cd {shlex.quote(str(folder))}", ""))
     return steps

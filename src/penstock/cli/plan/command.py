@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from penstock.cli.connection import BootstrapOption, project_bootstrap
+from penstock.cli.connection import BootstrapOption
 from penstock.cli.output import JsonOption, err, out, print_json, print_note, print_table
 from penstock.cli.plan.report import Entry, new_entry, summary
 from penstock.cli.plan.stored import PlanReader
@@ -20,6 +20,7 @@ from penstock.cli.sql.commands import DefineOption, ExtensionsOption
 from penstock.cli.sql.needed import needing_sql
 from penstock.cli.sql.pairs import defined, pairs
 from penstock.config import ACCEPTED_PLAN, APPLICATION_ID, BOOTSTRAP_SERVERS, StreamsConfig
+from penstock.kafka.nearby_broker import nearby_broker
 from penstock.runtime.settings import plan_fingerprint
 
 _STYLES = {"refused": "red", "removed": "yellow", "added": "green", "changed": "yellow"}
@@ -92,7 +93,7 @@ def _of_program(
     program = load_program(target)
     settings = merged_settings(program, master=None, bootstrap=bootstrap, threads=None, given=given)
     settings.setdefault(BOOTSTRAP_SERVERS.name, None)
-    settings[BOOTSTRAP_SERVERS.name] = settings[BOOTSTRAP_SERVERS.name] or project_bootstrap()
+    settings[BOOTSTRAP_SERVERS.name] = settings[BOOTSTRAP_SERVERS.name] or nearby_broker()
     checked = StreamsConfig(settings)
     found = PlanReader(settings).read(checked[APPLICATION_ID])
     fingerprint = plan_fingerprint(program.topology.graph, checked)
@@ -117,7 +118,7 @@ def _of_script(
 ) -> list[Entry]:
     if not script.is_file():
         raise typer.BadParameter(f"there is no file {str(script)!r}", param_hint="FILE.SQL")
-    servers = bootstrap or given.get(BOOTSTRAP_SERVERS.name) or project_bootstrap()
+    servers = bootstrap or given.get(BOOTSTRAP_SERVERS.name) or nearby_broker()
     settings: dict[str, Any] = {**given, BOOTSTRAP_SERVERS.name: servers}
     kafka = {name: value for name, value in settings.items() if not name.startswith("ksql.")}
     module = needing_sql("penstock.cli.plan.script")

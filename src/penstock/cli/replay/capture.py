@@ -23,9 +23,9 @@ from penstock.cli.output import print_done, print_note
 from penstock.cli.program import load_program
 from penstock.cli.replay.pytest_file import pytest_file, sample_lines
 from penstock.cli.replay.time_range import EARLIEST, LATEST, spans_of, time_of
-from penstock.cli.replay.topic_reader import read_spans
 from penstock.errors import InvalidArgumentError
 from penstock.kafka.admin_answers import Partition
+from penstock.kafka.topic_reader import read_to_end
 from penstock.runtime.local.outbox import InputRecord
 from penstock.testing.replay import replay
 
@@ -65,7 +65,7 @@ def capture(
     admin = connect(bootstrap, command_config, timeout)
     spans = spans_of(admin, topics, time_of("--from", start), time_of("--to", end))
     settings = client_settings(bootstrap, command_config, "consumer")
-    records = in_order(read_spans(settings, spans), max_records)
+    records = in_order(read_to_end(settings, spans), max_records)
     if not records:
         raise InvalidArgumentError(
             "nothing-captured",

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from datetime import UTC, datetime
 
 import typer
 
-from penstock.cli.replay.topic_reader import Span
 from penstock.errors import InvalidArgumentError
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import Partition
-from penstock.model.time.duration import to_ms
+from penstock.kafka.topic_reader import Span
+from penstock.model.time.moment import moment_ms
 
 EARLIEST, LATEST = "earliest", "latest"
 
@@ -28,14 +27,7 @@ def time_of(option: str, text: str, now_ms: int | None = None) -> int | None:
     if text in (EARLIEST, LATEST):
         return None
     try:
-        moment = datetime.fromisoformat(text)
-        aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-        return round(aware.timestamp() * 1000)
-    except ValueError:
-        pass
-    try:
-        now = time.time_ns() // 1_000_000 if now_ms is None else now_ms
-        return now - to_ms(text)
+        return moment_ms(text, time.time_ns() // 1_000_000 if now_ms is None else now_ms)
     except InvalidArgumentError:
         raise typer.BadParameter(
             f"{text!r} is neither a time such as 2026-03-02T10:00:00Z, nor a duration before now"

@@ -11,14 +11,14 @@ from typing import Annotated, Any
 
 import typer
 
-from penstock.cli.connection import BootstrapOption, read_properties
+from penstock.cli.connection import BootstrapOption, read_properties, with_project_broker
 from penstock.cli.output import JsonOption, print_done, print_json, print_note
 from penstock.cli.private_broker import new_broker
 from penstock.cli.quiet import configure_logging
-from penstock.cli.run import project_broker
 from penstock.cli.sql.commands import needing_sql, pairs
 from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, SERVER_LISTEN, StreamsConfig
 from penstock.errors import InvalidArgumentError
+from penstock.extras import require
 
 app = typer.Typer(help="Run an SQL server with ksqlDB's REST interface.", no_args_is_help=False)
 _SERVER = "penstock.server.composition"
@@ -67,6 +67,7 @@ def server(
     """
     if context.invoked_subcommand is not None:
         return
+    require("penstock server", "spark", "server")
     configure_logging(is_verbose=verbose)
     settings = merged_settings(config, setting, bootstrap)
     if listen is not None:
@@ -77,7 +78,6 @@ def server(
             here, line = stack.enter_context(new_broker())
             line.stop()
             settings |= here
-            print_note(f"private broker on {here[BOOTSTRAP_SERVERS.name]}, gone when this ends")
         running = new_server(settings, queries_file)
         with running:
             _tell(running, as_json=as_json)
@@ -195,13 +195,11 @@ def merged_settings(
 
     ``--bootstrap`` wins over ``--setting``, that over the file, and that over the project's broker.
     """
-    settings: dict[str, Any] = dict(project_broker())
-    if file is not None:
-        settings |= read_properties(file)
+    settings: dict[str, Any] = {} if file is None else dict(read_properties(file))
     settings |= pairs("--setting", given)
     if bootstrap is not None:
         settings[BOOTSTRAP_SERVERS.name] = bootstrap
-    return settings
+    return settings if BOOTSTRAP_SERVERS.name in settings else with_project_broker(settings)
 
 
 def new_server(settings: dict[str, Any], queries_file: Path | None = None) -> Any:

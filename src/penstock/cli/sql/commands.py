@@ -13,6 +13,7 @@ from penstock.cli.output import JsonOption
 from penstock.cli.sql.default_command import DefaultCommandGroup
 from penstock.cli.sql.needed import needing_sql
 from penstock.cli.sql.pairs import defined, pairs
+from penstock.extras import require
 
 __all__ = ["ConfigOption", "DefineOption", "ExtensionsOption", "app", "needing_sql", "pairs"]
 
@@ -110,6 +111,7 @@ def prompt(
         raise typer.BadParameter(f"{output!r} is neither tabular nor json", param_hint="--output")
     if user is not None and password is None:
         password = typer.prompt("Password", hide_input=True, err=True)
+    require("penstock sql", "sql")
     command = needing_sql("penstock.cli.sql.prompt.command")
     login = {"user": user, "password": password, "token": token, "ca": ca}
     raise typer.Exit(
@@ -161,7 +163,7 @@ def run(
     """Run a script's queries on Spark, and show state, rows/s, lag and the rows of SELECTs.
 
     Nothing runs unless every statement is accepted. Ctrl-C and SIGTERM end all queries after
-    the batch that is under way; the next run continues where this one ended. Without a broker
+    the batches under way; the next run continues where this one ended. Without a broker
     in --bootstrap, in --config or in the project a private one is started.
     """
     command = needing_sql("penstock.cli.sql.run")

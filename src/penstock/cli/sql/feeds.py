@@ -6,9 +6,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
-from confluent_kafka import TopicPartition
 from rich.text import Text
 
 from penstock.cli.sql.print_format import PrintFormat
@@ -17,8 +17,8 @@ from penstock.cli.text_format import as_text, as_time
 from penstock.config import StreamsConfig
 from penstock.errors import PenstockError
 from penstock.kafka.admin import Admin
-from penstock.kafka.client_config import admin_settings, consumer_settings
-from penstock.kafka.clients import new_consumer
+from penstock.kafka.client_config import admin_settings, restore_consumer_settings
+from penstock.kafka.topic_reader import follow
 from penstock.sql.queries.pull import PullQuery
 from penstock.sql.queries.spark_push import RunningPush
 from penstock.sql.queries.spark_queries import SparkQueries
@@ -123,34 +123,22 @@ class TopicPrinter:
         goes on.
         """
         try:
-            consumer = self._consumer()
+            yield from self._records()
         except PenstockError as error:
             yield self._failure(error)
             raise
-        try:
-            yield from self._records(consumer)
-        finally:
-            consumer.close()
 
-    def _consumer(self) -> Any:
+    def _records(self) -> Iterator[Item]:
         wanted, admin = self._wanted, Admin(admin_settings(self._kafka))
         places = [(wanted.topic, state.id) for state in admin.topic(wanted.topic).partitions]
         is_whole = wanted.from_beginning
-        offsets = admin.begin_offsets(places) if is_whole else admin.end_offsets(places)
-        consumer = new_consumer(consumer_settings(self._kafka) | {"group.id": "penstock-print"})
-        consumer.assign([TopicPartition(*place, at) for place, at in offsets.items()])
-        return consumer
-
-    def _records(self, consumer: Any) -> Iterator[Item]:
-        seen = shown = 0
-        while not self._stop.is_set() and shown != self._wanted.limit:
-            message = consumer.poll(_POLL_S)
-            if message is None or message.error() is not None:
-                continue
-            seen += 1
-            if (seen - 1) % self._wanted.interval == 0:
-                shown += 1
-                yield self._item(message)
+        starts = admin.begin_offsets(places) if is_whole else admin.end_offsets(places)
+        # It joins no group, so it needs no settings of one; the level of isolation is the user's.
+        settings = restore_consumer_settings(self._kafka) | {"auto.offset.reset": "earliest"}
+        found = follow(settings, starts, lambda _: self._stop.is_set())
+        numbered = (message for n, message in enumerate(found) if n % wanted.interval == 0)
+        for message in islice(numbered, wanted.limit):
+            yield self._item(message)
 
     def _item(self, message: Any) -> Item:
         key, value = self._shown.key(message.key()), self._shown.value(message.value())

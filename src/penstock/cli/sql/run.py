@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-from penstock.cli.output import print_done, print_note
+from penstock.cli.connection import with_project_broker
+from penstock.cli.live.sample_feed import feed_for
+from penstock.cli.output import print_done
 from penstock.cli.private_broker import new_broker
 from penstock.cli.quiet import configure_logging, java_log
-from penstock.cli.run import project_broker
 from penstock.cli.snapshot import Streams
 from penstock.cli.sql.feeds import Feed, PullAnswer, TopicPrinter, push_items
 from penstock.cli.sql.files import read_records, read_text
 from penstock.cli.sql.print_format import PrintFormat
 from penstock.cli.sql.results import print_result
+from penstock.cli.sql.samples import script_samples
 from penstock.cli.sql.view import ScriptSnapshot, ScriptView, ScriptWatch
 from penstock.cli.supervise import run_watched
 from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, NUM_STREAM_THREADS, StreamsConfig
 from penstock.connect.access import URL as CONNECT_URL
 from penstock.connect.worker_registry import running_project_worker
+from penstock.extras import require
 from penstock.runtime.states import State
 from penstock.sql import SqlEngine
 from penstock.sql.queries.push import PushQuery
@@ -51,6 +54,7 @@ def run_script(
     Raises:
         PenstockError: a statement was refused, or a query ended with this error.
     """
+    require("penstock sql run", "spark")
     configure_logging(is_verbose=is_verbose)
     engine = new_engine(settings, extensions=extensions)
     engine.catalog.variables.update({name.upper(): value for name, value in variables.items()})
@@ -73,6 +77,8 @@ def run_script(
             return
         if connection is None:
             connection = _connected_to_new_broker(engine, kafka, stack)
+            if inputs is None:
+                _feed(script, connection, engine, kafka, stack, is_finite=for_idle)
         for record in samples:
             connection.send(record)
         run.use(connection, kafka)
@@ -92,9 +98,26 @@ def _connected_to_new_broker(
 ) -> SparkQueries:
     here, line = stack.enter_context(new_broker())
     line.stop()
-    print_note(f"private broker on {here[BOOTSTRAP_SERVERS.name]}, gone when this ends")
     kafka |= here
     return engine.connect(kafka)
+
+
+def _feed(
+    script: Path,
+    connection: SparkQueries,
+    engine: SqlEngine,
+    kafka: dict[str, Any],
+    stack: ExitStack,
+    *,
+    is_finite: bool,
+) -> None:
+    """Write made-up rows to the private broker: some at once, and others while the script runs."""
+    rows = script_samples(script, engine)
+    connection.make_topics()
+    feed = stack.enter_context(closing(feed_for(kafka[BOOTSTRAP_SERVERS.name])))
+    feed.write_first(rows)
+    if not is_finite:
+        feed.resume()
 
 
 def _samples(engine: SqlEngine, given: list[dict[str, Any]]) -> list[OutgoingRecord]:
@@ -117,9 +140,10 @@ def merged_settings(
     The command's own options win over ``--config``, and that over the project's broker and the
     Connect worker that runs beside it.
     """
-    settings: dict[str, Any] = {**project_broker(), **given}
+    is_named = bootstrap is not None or BOOTSTRAP_SERVERS.name in given
+    settings: dict[str, Any] = dict(given) if is_named else with_project_broker(given)
     worker = running_project_worker()
-    if worker is not None and bootstrap is None and BOOTSTRAP_SERVERS.name not in given:
+    if worker is not None and not is_named:
         settings.setdefault(CONNECT_URL, worker)
     options = {
         "spark.master": master,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import subprocess
 import threading
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +19,8 @@ from penstock.kafka.download.maven import Repository, maven_mirror
 from penstock.kafka.errors import BrokerError
 from penstock.kafka.java import Java
 from penstock.kafka.machine import environment, proxy_options
+
+log = logging.getLogger(__name__)
 
 _TIMEOUTS = [
     "-Dsun.net.client.defaultConnectTimeout=15000",
@@ -48,7 +51,7 @@ def fetch_jars(
         what: is downloaded, for the error message.
 
     Raises:
-        BrokerError: ``kafka-download-failed``, with the last lines that Ivy wrote.
+        BrokerError: ``kafka-download-failed``, with the reason; the log has Ivy's last lines.
     """
     work = folder.parent
     description = work / "ivy.xml"
@@ -61,9 +64,10 @@ def fetch_jars(
     with _measured(work / "ivy-cache", megabytes, progress) as found:
         last = _run(command, found)
     if last is not None:
+        log.info("Ivy could not download %s; its last lines:\n%s", what, "\n".join(last))
         raise BrokerError(
             "kafka-download-failed",
-            f"{what} could not be downloaded; Ivy's last lines:\n{last}",
+            f"{what} could not be downloaded: {reason(last)}",
             fix="connect this machine to Maven Central or to a mirror of it"
             " (~/.ivy2/ivysettings.xml or ~/.m2/settings.xml) once,"
             " or set bootstrap.servers to a broker that is running",
@@ -123,7 +127,17 @@ def _size(folder: Path) -> int:
     return size
 
 
-def _run(command: list[str], seen: Counter[str]) -> str | None:
+def reason(lines: Sequence[str]) -> str:
+    """Return in one line why a download failed, from what Ivy wrote about it."""
+    for line in lines:
+        refused = re.search(r"access error at url (\w+://[^/]+)\S* \((.*)\)", line)
+        if refused is not None:
+            return f"{refused[1]} cannot be reached: {refused[2].rpartition('Exception: ')[2]}"
+    missing = [found[1] for line in lines if (found := re.search(r":: (\S+: not found)", line))]
+    return ", ".join(missing) or (lines[-1].strip() if lines else "Ivy gave no reason")
+
+
+def _run(command: list[str], seen: Counter[str]) -> list[str] | None:
     """Run Ivy. Return None, or the last lines of its output if it failed."""
     tail: deque[str] = deque(maxlen=15)
     with subprocess.Popen(
@@ -136,7 +150,7 @@ def _run(command: list[str], seen: Counter[str]) -> str | None:
                 tail.append(line.rstrip())
             if re.match(r"\s*found \S+#\S+;", line):
                 seen["found"] += 1
-    return "\n".join(f"    {line}" for line in tail) if ivy.returncode else None
+    return list(tail) if ivy.returncode else None
 
 
 def _description(modules: list[tuple[str, str, str]]) -> str:

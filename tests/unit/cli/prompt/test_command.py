@@ -3,7 +3,6 @@
 Exercises ``default_command``, ``prompt.command``, ``prompt.embedded`` and ``sql.commands``.
 """
 
-import importlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from penstock import extras
 from penstock.cli.main import app
 from penstock.cli.sql.prompt import embedded
 from penstock.cli.sql.prompt.command import PromptOptions, server_url
@@ -170,7 +170,7 @@ def test_without_a_server_one_is_started_and_closed(monkeypatch: pytest.MonkeyPa
         return Handle()
 
     monkeypatch.setattr(embedded, "_start", start)
-    monkeypatch.setattr(embedded, "project_broker", dict)
+    monkeypatch.setattr(embedded, "with_project_broker", dict)
     options = PromptOptions(is_embedded=True, bootstrap="k:9092", settings={"a": "b"})
     with server_url(options, Screen()) as url:
         assert url == Handle.url
@@ -194,17 +194,15 @@ def test_without_a_broker_a_private_one_is_started(monkeypatch: pytest.MonkeyPat
 
     given: list[Any] = []
     monkeypatch.setattr(embedded, "_start", lambda settings: given.append(settings) or Handle())
-    monkeypatch.setattr(embedded, "project_broker", dict)
+    monkeypatch.setattr(embedded, "with_project_broker", dict)
     monkeypatch.setattr(embedded, "new_broker", broker)
     with embedded.embedded_server({}, None, Screen()):
         assert given == [{"bootstrap.servers": "private:1"}]
 
 
 def test_missing_packages_of_the_server_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(name: str) -> None:
-        raise ModuleNotFoundError(name="granian")
-
-    monkeypatch.setattr(importlib, "import_module", fail)
-    with pytest.raises(MissingExtraError, match="a server in this process needs") as raised:
-        embedded._start({})
-    assert "[server]" in (raised.value.fix or "")
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    server = embedded.embedded_server({}, None, Screen())
+    with pytest.raises(MissingExtraError, match="a server in this process needs") as raised, server:
+        pass
+    assert "[spark,server]" in (raised.value.fix or "")

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from penstock.cli.connection import with_project_broker
 from penstock.cli.output import err
 from penstock.cli.private_broker import new_broker
 from penstock.cli.quiet import java_log
-from penstock.cli.run import project_broker
 from penstock.cli.sql.prompt.screen import Screen
 from penstock.config import BOOTSTRAP_SERVERS, SERVER_LISTEN
-from penstock.extras import needing
+from penstock.extras import require
 
 _ANY_PORT = "127.0.0.1:0"
 
@@ -30,9 +30,9 @@ def embedded_server(
     Raises:
         MissingExtraError: ``missing-extra``: the packages of the server are not installed.
     """
-    given: dict[str, Any] = {**project_broker(), **settings}
-    if bootstrap is not None:
-        given[BOOTSTRAP_SERVERS.name] = bootstrap
+    require("a server in this process", "spark", "server")
+    named = {} if bootstrap is None else {BOOTSTRAP_SERVERS.name: bootstrap}
+    given = with_project_broker({**settings, **named})
     with ExitStack() as stack:
         if not given.get(BOOTSTRAP_SERVERS.name):
             here, line = stack.enter_context(new_broker())
@@ -52,6 +52,5 @@ def embedded_server(
 
 def _start(settings: dict[str, Any]) -> Any:
     """Start a server on a free port of the loopback address."""
-    with needing("server", "a server in this process"):
-        composition = importlib.import_module("penstock.server.composition")
+    composition = importlib.import_module("penstock.server.composition")
     return composition.new_server({SERVER_LISTEN.name: _ANY_PORT, **settings}).start()
