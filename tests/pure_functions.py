@@ -2,7 +2,7 @@
 
 A function that may have side effects keeps its task from columns. A test knows that its functions
 have none: declared as column functions, they are called once per record of a batch, and what is
-around them runs over columns. Aggregators stay as they are: over columns they do not see the key.
+around them runs over columns.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from types import FunctionType
 from typing import Any
 
 from penstock import Topology
+from penstock.expr.aggregates import count_start, count_step
 from penstock.model.column_function import ColumnFunction
 from penstock.topology.nodes import (
+    Aggregate,
     Branch,
     Filter,
     FlatMap,
@@ -25,8 +27,12 @@ from penstock.topology.nodes import (
     SelectKey,
     StreamJoin,
     StreamTableJoin,
+    TableAggregate,
     TableFilter,
+    TableGroupBy,
     TableMapValues,
+    TableReduce,
+    WindowAggregate,
 )
 
 
@@ -41,14 +47,17 @@ def declare_pure(topology: Topology) -> Topology:
 
 
 def _declared(fn: Any) -> Any:
-    """Wrap a function of Python; the planner knows those of C that matter."""
+    """Wrap a function of Python; the planner knows those of C that matter, and how to count."""
     if isinstance(fn, tuple):
         return tuple(map(_declared, fn))
+    if fn in (count_start, count_step):
+        return fn
     return ColumnFunction(fn) if isinstance(fn, FunctionType) else fn
 
 
 #: Fields of nodes that hold functions, or a tuple of them.
 _FUNCTIONS: dict[type[Node], tuple[str, ...]] = {
+    Aggregate: ("initializer", "fn"),
     Branch: ("predicates",),
     Filter: ("predicate",),
     FlatMap: ("fn",),
@@ -60,6 +69,10 @@ _FUNCTIONS: dict[type[Node], tuple[str, ...]] = {
     SelectKey: ("fn",),
     StreamJoin: ("joiner",),
     StreamTableJoin: ("joiner",),
+    TableAggregate: ("initializer", "adder", "subtractor"),
     TableFilter: ("predicate",),
+    TableGroupBy: ("fn",),
     TableMapValues: ("fn",),
+    TableReduce: ("adder", "subtractor"),
+    WindowAggregate: ("initializer", "fn"),
 }

@@ -49,12 +49,12 @@ Penstock's own. **differs**: it has an effect, but not the same one; the text sa
 #: Settings with an effect that is not Java's, and what it is.
 DIFFERS = {
     "bootstrap.servers": "Java needs it.",
-    "commit.interval.ms": "Java: 30 s, with exactly once 100 ms; each thread commits for itself.",
+    "commit.interval.ms": "Java: 30 s, with exactly once 100 ms.",
     "default.key.serde": "Java has no default.",
     "default.value.serde": "Java has no default.",
     "group.instance.id": "Java: for every thread of every instance.",
     "heartbeat.interval.ms": "Java: every thread.",
-    "max.task.idle.ms": "A batch waits as a whole.",
+    "max.task.idle.ms": "A task waits when its batch is planned, not between two records.",
     "metrics.recording.level": "TRACE adds nothing.",
     "num.standby.replicas": "Java: so many copies, spread over all instances.",
     "num.stream.threads": "Java: threads of one instance. Here: threads of the whole cluster.",
@@ -62,7 +62,7 @@ DIFFERS = {
     " executors, from the environment of their hosts (PENSTOCK_CLIENT_TAG_ZONE).",
     "session.timeout.ms": "Java: 45 s, for every thread.",
     "state.cleanup.delay.ms": "It counts for slots that moved.",
-    "task.timeout.ms": "Java: a task; here: the batch.",
+    "task.timeout.ms": "Java: a task; here: the batch of a slot.",
 }
 
 

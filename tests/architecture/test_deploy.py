@@ -1,5 +1,6 @@
 """The files in ``deploy`` are well-formed, fit together, and name what exists."""
 
+import configparser
 import re
 import shlex
 import subprocess
@@ -18,6 +19,7 @@ from penstock.cli.main import app
 from penstock.cli.program import load_program
 from penstock.kafka.distribution import KAFKA_VERSION
 from tests.architecture.source import ROOT
+from tests.docs.test_shell_blocks import wrong_in
 
 DOCKER = ROOT / "deploy" / "docker"
 DOCKERFILE = DOCKER / "Dockerfile"
@@ -200,3 +202,16 @@ def test_executors_find_the_driver_before_it_is_ready() -> None:
     """Kubernetes leaves a pod that is not ready out of its service, unless it is told otherwise."""
     assert "readinessProbe" in container()
     assert by_kind("Service")["spec"]["publishNotReadyAddresses"] is True
+
+
+def test_unit_of_systemd_starts_a_command_that_exists() -> None:
+    """SIGTERM must reach the program alone: it ends Spark and its threads itself."""
+    unit = configparser.ConfigParser(strict=True, interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment, method-assign]
+    unit.read(ROOT / "deploy" / "systemd" / "penstock.service", encoding="utf-8")
+    program, *words = shlex.split(unit["Service"]["ExecStart"])
+    assert Path(program).name == "penstock"
+    assert wrong_in(words) is None
+    assert unit["Service"]["KillMode"] == "mixed"
+    state = next(word for word in words if word.startswith("state.dir="))
+    assert state == f"state.dir=/var/lib/{unit['Service']['StateDirectory']}"

@@ -75,11 +75,16 @@ AREAS: dict[str, tuple[str, str, str]] = {
     ),
     "running": (
         "Running and asking",
-        "An application on Spark, its settings, its state and its listeners.",
+        "An application on Spark, its settings, its state and its listeners; topics as tables.",
         """
         KafkaStreams StreamsConfig State StateRestoreListener StandbyUpdateListener
-        SuspendReason register_data_source
+        SuspendReason register_data_source read TopicRecords
         """,
+    ),
+    "history": (
+        "History",
+        "A topology over DataFrames: [how to use it](../../how-to/history.md).",
+        "run_batch BatchInput BatchResult",
     ),
     "queries": (
         "Questions to stores",

@@ -40,7 +40,7 @@ CODE = re.compile(r"[a-z]+(?:-[a-z0-9]+)*")
 AREAS: dict[str, tuple[str, ...]] = {
     "Programs and topologies": ("dsl", "topology", "processor", "model", "expr"),
     "Settings": ("config.py", "setting.py", "settings"),
-    "Records and serdes": ("serde", "formats", "registry", "kernel"),
+    "Records and serdes": ("serde", "formats", "registry", "kernel", "frames"),
     "State stores": ("state", "query"),
     "Running applications": ("runtime",),
     "HTTP": ("serving", "server", "client", "wire"),

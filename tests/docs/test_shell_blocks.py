@@ -35,8 +35,8 @@ def test_penstock_commands_parse(page: str) -> None:
 
 def test_make_targets_exist() -> None:
     """A line that begins with make names a target of the Makefile, here or in a new project."""
-    template = PACKAGE / "cli" / "init" / "template" / "Makefile.txt"
-    makefiles = [file.read_text(encoding="utf-8") for file in (ROOT / "Makefile", template)]
+    projects = (PACKAGE / "cli" / "init" / "files").glob("*/Makefile.txt")
+    makefiles = [file.read_text(encoding="utf-8") for file in (ROOT / "Makefile", *projects)]
     targets = set(re.findall(r"^([a-z-]+):", "\n".join(makefiles), re.MULTILINE))
     named = {line.split()[1] for _, line in LINES if re.match(r"make [a-z]", line)}
     assert named <= targets

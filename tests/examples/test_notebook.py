@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from penstock.notebook import HtmlTable, SqlCells, store_table
+from penstock.frames.frame import Frame
+from penstock.notebook import SqlCells, store_table
 from tests.examples.play import EXAMPLES
 
 NOTEBOOK = EXAMPLES / "notebook" / "penstock.ipynb"
@@ -94,16 +95,16 @@ def test_cell_of_sql_returns_a_result_for_each_statement() -> None:
     cells.run("INSERT INTO s (id, v) VALUES ('a', 1);")
     cells.run("INSERT INTO s (id, v) VALUES ('b', 2);")
     (changes,) = cells.run("SELECT id, v FROM s EMIT CHANGES;")
-    assert isinstance(changes, HtmlTable)
+    assert isinstance(changes, Frame)
     assert changes.rows == [("a", 1), ("b", 2)]
     (sources,) = cells.run("SHOW STREAMS;")
-    assert isinstance(sources, HtmlTable)
+    assert isinstance(sources, Frame)
     assert len(sources) == 1
 
 
 def test_table_escapes_what_it_shows() -> None:
     """A value is text and not markup."""
-    table = HtmlTable(("<k>",), [("<b>",)])
+    table = Frame(("<k>",), [("<b>",)])
     assert "<td>&lt;b&gt;</td>" in table._repr_html_()
     assert repr(table) == "<k>\n<b>"
 

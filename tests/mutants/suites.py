@@ -11,8 +11,7 @@ Step = tuple[str, ...]
 _COLUMN_PROPERTIES = "tests/properties/test_vectorised.py"
 _STAGED = (
     "tests/unit/runtime", "tests/runtime/test_staged.py", "tests/runtime/test_slot.py",
-    "tests/runtime/test_cut_batches.py", "tests/runtime/test_batch_runner.py",
-    "tests/runtime/test_changelogs.py",
+    "tests/runtime/test_cut_batches.py", "tests/runtime/test_changelogs.py",
     "tests/runtime/test_header_stores.py", "tests/runtime/test_refusals.py",
     "tests/runtime/test_repartition_format.py", "tests/runtime/test_ttl.py",
     "tests/runtime/test_global_letters.py", "tests/runtime/test_replayed_changelog.py",
@@ -49,6 +48,7 @@ AREAS = (
         (
             ("tests/unit/kernel", "tests/operators", "tests/unit/testing", "tests/unit/model"),
             (_COLUMN_PROPERTIES, "tests/properties/test_cuts.py"),
+            ("tests/properties/test_islands.py",),
             ("tests/properties/test_sql_vectorised.py",),
             ("tests/properties/test_expression_evaluators.py",),
             ("tests/unit/formats", "tests/unit/serde", "tests/unit/expr"),

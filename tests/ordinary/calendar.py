@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
+from penstock.errors import PenstockError
 from tests.ordinary.actions import ACTIONS, excluded
 from tests.ordinary.actions.day import Act, Day
 
@@ -81,7 +83,9 @@ class Calendar:
         self._under_way.append(entry)
 
     def _look(self, entry: _Entry) -> None:
-        entry.evidence = entry.act.evidence()
+        with suppress(PenstockError):
+            # The cluster may be away, or too busy to answer. It is asked again.
+            entry.evidence = entry.act.evidence()
         entry.look_s = time.monotonic() + _LOOK_S
         if entry.evidence is not None:
             self.effective[entry.kind] += 1

@@ -130,7 +130,12 @@ def assert_same(
 
 
 def run_graph(
-    graph: Graph, events: list[Event], sizes: list[int], config: dict[str, Any], vectorize: str
+    graph: Graph,
+    events: list[Event],
+    sizes: list[int],
+    config: dict[str, Any],
+    vectorize: str,
+    **more_settings: Any,
 ) -> Outcome:
     """Takes the events through in batches of these sizes."""
     kafka = MemoryKafka(config["partitions"])
@@ -141,7 +146,7 @@ def run_graph(
         "deserialization.exception.handler": "continue",
         "processing.exception.handler": "continue",
         "errors.dead.letter.queue.topic.name": "dead",
-        "penstock.vectorize": vectorize,
+        "penstock.vectorize": vectorize, **more_settings,
     }  # fmt: skip
     application = StagedApplication(graph, settings, kafka, slots=config["slots"])
     dropped: Counter[Any] = Counter()

@@ -119,12 +119,18 @@ class CutRun:
     """One task for the whole graph, which has no repartition topics."""
 
     def __init__(
-        self, graph: Graph, *, extractor: str, cache_bytes: int = 0, vectorize: str = "off"
+        self,
+        graph: Graph,
+        *,
+        extractor: str,
+        cache_bytes: int = 0,
+        vectorize: str = "off",
+        on_processing: str = "continue",
     ) -> None:
         config = {
             "application.id": "app", "statestore.cache.max.bytes": cache_bytes,
             "deserialization.exception.handler": "continue",
-            "processing.exception.handler": "continue",
+            "processing.exception.handler": on_processing,
             "errors.dead.letter.queue.topic.name": "dead",
             "default.timestamp.extractor": extractor, "penstock.vectorize": vectorize,
         }  # fmt: skip

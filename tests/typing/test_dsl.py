@@ -50,6 +50,8 @@ def test_functions_give_the_types_of_the_next_stream() -> None:
     assert_type(stream.map_values(lambda value: value / 2), KStream[str, float])
     assert_type(stream.map_values(lambda key, value: key * value), KStream[str, str])
     assert_type(stream.flat_map_values(lambda value: [str(value)]), KStream[str, str])
+    assert_type(stream.map_values(lambda values: values, batch=True), KStream[str, Any])
+    assert_type(stream.filter(lambda values: values, batch=True), KStream[str, int])
     assert_type(stream.map(lambda key, value: (value, key)), KStream[int, str])
     assert_type(stream.select_key(lambda key, value: value), KStream[int, int])
     assert_type(stream.map_values_async(_fetched), KStream[str, str])
