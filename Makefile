@@ -7,6 +7,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 PYTHON ?= python3
+# Tried in this order if PYTHON is too old.
+PYTHONS := python3.11 python3.12 python3.13 python3.14
 UV ?= $(shell command -v uv 2>/dev/null)
 ARGS ?=
 
@@ -41,7 +43,7 @@ demo-setup:
 # The first interpreter that is new enough; PYTHON=... puts another one in front.
 .PHONY: environment
 environment:
-	@for python in $(PYTHON) python3.11 python3.12 python3.13; do \
+	@for python in $(PYTHON) $(PYTHONS); do \
 	  if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then break; fi; \
 	  python=; \
 	done; \
@@ -73,10 +75,11 @@ test: setup ## Run the whole default test suite
 	@$(BIN)/python -m pytest -n 3 --dist loadfile $(ARGS)
 
 .PHONY: lint
-lint: setup ## Check format, lint, types and layers
+lint: setup ## Check format, lint, types (also of new projects) and layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/python -m tests.newcomer.projects
 	$(BIN)/lint-imports --no-logo
 
 .PHONY: format
@@ -98,6 +101,10 @@ bench: setup ## Measure ours next to the peers; ARGS="kernel", "latency", "profi
 .PHONY: fuzz
 fuzz: setup ## Feed broken SQL to the engine (ARGS="--seconds 600"), or random scripts (ARGS="--scripts 10000 --seed 1")
 	@$(BIN)/python -m tests.fuzz $(ARGS)
+
+.PHONY: storm
+storm: setup ## Send 10,000 broken requests to an SQL server while 50 clients ask it; ARGS="--requests 1000"
+	@$(BIN)/python -m tests.storm $(ARGS)
 
 .PHONY: mutants
 mutants: setup ## Plant faults and see which tests notice; ARGS="columns --seed 7 --count 100"
@@ -123,9 +130,28 @@ ordinary: setup ## Do what operators do every day, and compare all; ARGS="--minu
 verifiers: setup ## Let Kafka's own system tests judge us, with kills; ARGS="smoke --kills driver,broker"
 	@$(BIN)/python -m tests.verifiers $(ARGS)
 
+# It needs none of the locked packages: uv brings a build front end, and without uv a small
+# environment gets "build" alone.
 .PHONY: wheel
-wheel: setup ## Build the wheel and the source distribution into dist/
-	@$(BIN)/python -m hatchling build --directory dist $(ARGS)
+wheel: ## Build the wheel and the source distribution into dist/ (needs only Python 3.11+)
+	@if [ -n "$(UV)" ]; then \
+	  "$(UV)" build --quiet --out-dir dist $(ARGS); \
+	else \
+	  for python in $(PYTHON) $(PYTHONS); do \
+	    if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then break; fi; \
+	    python=; \
+	  done; \
+	  if [ -z "$$python" ]; then echo "wheel: found no Python 3.11 or newer" >&2; exit 1; fi; \
+	  if ! "$$python" -c 'import build' 2>/dev/null; then \
+	    [ -x .build-venv/bin/python ] || "$$python" -m venv .build-venv; \
+	    python=.build-venv/bin/python; \
+	    "$$python" -m pip install --quiet --disable-pip-version-check build; \
+	  fi; \
+	  "$$python" -m build --outdir dist $(ARGS) >/dev/null; \
+	fi; \
+	wheel="$$(ls -t dist/*.whl | head -1)"; \
+	echo "wheel: $$wheel"; \
+	echo "       install it with: pip install '$$wheel[all]'"
 
 .PHONY: sbom
 sbom: setup ## Write what is installed, with versions and licences, to dist/sbom.cdx.json (CycloneDX)
