@@ -210,6 +210,17 @@ def test_without_a_limit_a_partition_that_is_stuck_is_an_error_in_the_end(
     assert raised.value.code == "read-timeout"
 
 
+def test_a_time_that_is_over_between_two_looks_at_the_clock_is_an_error(
+    consumer: Consumer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A restore must never return with a part of the records."""
+    ticks = itertools.count(0, 0.01)
+    monkeypatch.setattr(module.time, "monotonic", lambda: next(ticks))
+    for timeout_s in (0.005, 0.015, 0.025, 0.035, 0.045, 0.055):
+        with pytest.raises(StreamsError, match="while reading two-0 up to 9"):
+            RangeReader({}, timeout_s=timeout_s).read_columns({TWO: (4, 9)})
+
+
 def test_a_reader_that_rests_asks_for_nothing_until_the_next_read(consumer: Consumer) -> None:
     """An idle consumer would ask the broker twenty times a second."""
     reader = RangeReader({}, timeout_s=1)
