@@ -39,6 +39,7 @@ class Calendar:
     effective: Counter[str] = field(default_factory=Counter)
     without_effect: list[str] = field(default_factory=list)
     _under_way: list[_Entry] = field(default_factory=list)
+    _drawn: Counter[str] = field(default_factory=Counter)
     _begun: int = 0
     _next_s: float = 0.0
 
@@ -69,11 +70,10 @@ class Calendar:
             self._end(entry)
 
     def _begin(self) -> None:
-        busy = set().union(*(excluded(entry.kind) for entry in self._under_way))
-        free = [kind for kind in self.kinds if kind not in busy]
-        if not free:
+        if not (free := self._free()):
             return
         kind = self.day.chance.choice(free)
+        self._drawn[kind] += 1
         act = ACTIONS[kind](self.day)
         if act is None:
             return
@@ -81,6 +81,17 @@ class Calendar:
         self.say(f"action {self._begun}: {kind}: {act.what}")
         entry = _Entry(self._begun, kind, act, time.monotonic() + act.seconds)
         self._under_way.append(entry)
+
+    def _free(self) -> list[str]:
+        """Return the kinds that may begin now: the rarest, or those that keep none of them away."""
+        busy = set().union(*(excluded(entry.kind) for entry in self._under_way))
+        free = [kind for kind in self.kinds if kind not in busy]
+        fewest = min(self._drawn[kind] for kind in self.kinds)
+        rarest = [kind for kind in self.kinds if self._drawn[kind] == fewest]
+        if due := [kind for kind in rarest if kind in free]:
+            return due
+        awaited = set().union(*map(excluded, rarest))
+        return [kind for kind in free if kind not in awaited]
 
     def _look(self, entry: _Entry) -> None:
         with suppress(PenstockError):
