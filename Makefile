@@ -26,7 +26,7 @@ PROGRESS := awk '/Downloading .*[0-9]+ ?Mi?B/ {sub(/^ */, ""); print "  " $$0; f
 
 .PHONY: help
 help: ## Print every target with what it does
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-9s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: ## Make or refresh .venv with the locked versions (needs only Python 3.11+)
@@ -113,6 +113,10 @@ mutants: setup ## Plant faults and see which tests notice; ARGS="columns --seed 
 .PHONY: chaos
 chaos: setup ## Run the tests that kill processes on purpose
 	@$(BIN)/python -m pytest -m chaos $(ARGS)
+
+.PHONY: spark-versions
+spark-versions: setup ## Run the tests on Spark with the oldest and the newest PySpark; ARGS="3.5 4.0"
+	@$(BIN)/python -m tests.spark_versions $(ARGS)
 
 .PHONY: soak
 soak: setup ## Run the long tests (minutes to hours)

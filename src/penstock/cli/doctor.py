@@ -105,8 +105,8 @@ def _spark() -> Check:
             "spark", "fail", f"pyspark {release} cannot be imported: {reason}",
             "pip install --force-reinstall pyspark",
         )  # fmt: skip
-    if not release.startswith("4."):
-        return Check("spark", "warn", f"pyspark {release}", "Penstock is made for Spark 4")
+    if not release.startswith(("3.5", "4.")):
+        return Check("spark", "warn", f"pyspark {release}", "Penstock runs on PySpark 3.5 to 4.3")
     return Check("spark", "ok", f"pyspark {release}")
 
 

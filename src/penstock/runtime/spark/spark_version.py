@@ -9,17 +9,21 @@ import pyspark
 from penstock.errors import StreamsError
 
 
+def has_spark(least: str) -> bool:
+    """Say whether this PySpark is at least of that version, such as 4.0."""
+    return _numbers(pyspark.__version__) >= _numbers(least)
+
+
 def require_spark(what: str, least: str) -> None:
     """Refuse something that needs a newer PySpark, before anything is started.
 
     Raises:
         StreamsError: ``old-spark``.
     """
-    here = pyspark.__version__
-    if _numbers(here) < _numbers(least):
+    if not has_spark(least):
         raise StreamsError(
             "old-spark",
-            f"{what} needs PySpark {least} or newer, and this is {here}",
+            f"{what} needs PySpark {least} or newer, and this is {pyspark.__version__}",
             fix=f"install it, as on the cluster: pip install 'pyspark>={least}'",
         )
 
