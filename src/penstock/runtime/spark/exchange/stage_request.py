@@ -24,24 +24,35 @@ class Limits(NamedTuple):
     bytes: int
     seconds: float
 
+    def at_first(self) -> Limits:
+        """Return the limits of a first batch: nobody knows yet how fast its results are taken."""
+        return self._replace(bytes=min(self.bytes, _FIRST_BYTES))
+
     def after_failure(self, code: str) -> Limits:
         """Return smaller limits if a stage could not write its results in time.
 
         The rerun of a batch that is as large as before would fail again, and what a quota lets
         through would be spent on records that are aborted.
         """
-        if code not in _TOO_SLOW:
-            return self
-        return self._replace(bytes=max(self.bytes // _STEP, min(self.bytes, _FEWEST_BYTES)))
+        return self._smaller() if code in _TOO_SLOW else self
 
-    def after_success(self, most: Limits) -> Limits:
-        """Return larger limits, up to ``most``."""
-        return self._replace(bytes=min(self.bytes * _STEP, most.bytes))
+    def after_success(self, most: Limits, seconds: float) -> Limits:
+        """Return larger limits after a short batch, up to ``most``, smaller after a long one."""
+        if seconds > _LONG_S:
+            return self._smaller()
+        return (
+            self if seconds > _SHORT_S else self._replace(bytes=min(self.bytes * _STEP, most.bytes))
+        )
+
+    def _smaller(self) -> Limits:
+        return self._replace(bytes=max(self.bytes // _STEP, min(self.bytes, _FEWEST_BYTES)))
 
 
 #: Errors of a commit that Kafka did not take in time.
 _TOO_SLOW = frozenset({"broker-away", "write-failed", "client-renewed"})
-_STEP, _FEWEST_BYTES = 4, 64 * 1024
+_STEP, _FEWEST_BYTES, _FIRST_BYTES = 4, 64 * 1024, 4 * 1024 * 1024
+#: Batches that take less time may be larger; those that take more become smaller.
+_SHORT_S, _LONG_S = 2.0, 8.0
 NO_LIMITS = Limits(1 << 40, 1e9)
 
 

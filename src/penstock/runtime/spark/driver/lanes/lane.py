@@ -86,7 +86,7 @@ class Lane:
             if task in self._partitions and parts
         ]
         self._inputs = LaneInputs(tasks, shared.inputs, shared.offsets)
-        self._limits = shared.pace.limits
+        self._limits = shared.pace.limits.at_first()
         #: By stage and partition: the tasks that the slot has not created yet.
         self._new: set[tuple[int, int]] = set()
         self._scheduling = {
@@ -419,7 +419,7 @@ class Lane:
         ]
         self._inputs.size.note_density(records, ranges)
         self._inputs.size.learn(records, seconds, overhead_s)
-        self._limits = self._limits.after_success(shared.pace.limits)
+        self._limits = self._limits.after_success(shared.pace.limits, seconds)
         self.has_run = True
         self._batches += 1
         if any(report.has_requested_commit for report in reports):
