@@ -168,14 +168,6 @@ class Backfill:
     # Before anything happens
 
     def _check(self) -> None:
-        members = self._admin.group(self._application).members
-        if members:
-            raise InvalidStateError(
-                "application-running",
-                f"application {self._application!r} runs: its group has members:"
-                f" {', '.join(members)}",
-                fix="stop all its instances first",
-            )
         _check_outputs(self._request.outputs, self._graph, self._sizes)
         mirrored = {
             store: topic
@@ -226,7 +218,11 @@ class Backfill:
         if self._log.topic in self._topics:
             state = self._log.read()
         found, digest = state.progress, self._request.digest(self._graph, self._config)
-        if found is not None and found.request == digest:
+        own = found if found is not None and found.request == digest else None
+        if own is None or own.stage is not Stage.DONE:
+            # What is done may run already; after a kill its group has members for a while.
+            self._refuse_members()
+        if own is not None:
             return state
         if found is not None and found.stage is not Stage.DONE and not self._request.replaces_state:
             raise InvalidStateError(
@@ -241,6 +237,16 @@ class Backfill:
             self._refuse_state()
         self._admin.create_topics([topic_spec(self._application, self._config[REPLICATION_FACTOR])])
         return BackfillState()
+
+    def _refuse_members(self) -> None:
+        members = self._admin.group(self._application).members
+        if members:
+            raise InvalidStateError(
+                "application-running",
+                f"application {self._application!r} runs: its group has members:"
+                f" {', '.join(members)}",
+                fix="stop all its instances first",
+            )
 
     def _refuse_state(self) -> None:
         own = [t for t in owned_topics(self._application, self._topics) if t != self._log.topic]
