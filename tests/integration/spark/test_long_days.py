@@ -67,13 +67,13 @@ def test_a_function_of_to_spark_that_takes_minutes_ends_no_thread(
     stream.to_spark(slow)
     stream.group_by_key().count("counts").to_stream().to(sink)
     with streams_of(builder.build()) as streams:
-        produce(source, ("a", '"first"'))
+        produce(source, ("a", "first"))
         wait_for(called.exists, 60, "the call")
         restored, began = streams.metrics().restored_records, time.monotonic()
         thread = thread_process(streams, 0)
         while time.monotonic() - began < 140:
             sent = len(committed(sink))
-            produce(source, ("a", '"more"'))
+            produce(source, ("a", "more"))
             wait_for(lambda sent=sent: len(committed(sink)) > sent, 10, "the next count")
             time.sleep(5)
         assert thread_process(streams, 0) == thread
