@@ -44,6 +44,8 @@ def test(version: str, arguments: list[str]) -> int:
     print(f"spark-versions: PySpark {version}", flush=True)
     return subprocess.run(
         [str(python), "-m", "pytest", "-m", "spark and not slow and not soak and not chaos",
+         # Older versions of PySpark leave sockets to Python's garbage collector.
+         "-W", "ignore::ResourceWarning", "-W", "ignore::pytest.PytestUnraisableExceptionWarning",
          *arguments],
         cwd=ROOT, env={**os.environ, **settings}, check=False,
     ).returncode  # fmt: skip

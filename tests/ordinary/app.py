@@ -79,6 +79,9 @@ def _answer(streams: ps.KafkaStreams, folder: Path) -> None:
     if not (folder / "ask").exists() or (folder / "answers.json").exists():
         return
     try:
+        # Stores answer as of the newest cut, which may be a moment behind the committed offsets.
+        if not streams.run_until_idle("5s"):
+            return
         stores = {name: streams.store(name) for name in STORES}
         listed = {name: dict(store.all()) for name, store in stores.items()}
         found = {name: {key: stores[name].get(key) for key in listed[name]} for name in STORES}

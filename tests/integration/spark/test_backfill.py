@@ -21,8 +21,9 @@ from penstock.kafka.admin import Admin
 from penstock.runtime.spark.backfill import backfill as module
 from penstock.runtime.spark.backfill.backfill import Backfill, BackfillReport, BackfillRequest
 from penstock.runtime.spark.history.sources import HistorySource, topic_frame
+from tests.integration.spark.versions import needs_spark
 
-pytestmark = [pytest.mark.spark, pytest.mark.kafka]
+pytestmark = [needs_spark("4.1", "run_batch"), pytest.mark.spark, pytest.mark.kafka]
 
 Read = Callable[[str], list[tuple[Any, Any]]]
 EVENTS = [(f"k{n % 4}", n, 1_700_000_000_000 + n * 1_500) for n in range(60)]

@@ -17,8 +17,9 @@ import pytest
 import penstock as ps
 from penstock import BatchInput, run_batch
 from penstock.errors import InvalidArgumentError
+from tests.integration.spark.versions import needs_spark
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, needs_spark("4.1", "run_batch")]
 
 ORDERS = [
     (f"u{n % 5}", f"p{n % 3}", float(n), datetime.fromtimestamp(1_700_000_000 + n * 7, UTC))

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import penstock as ps
+from tests.integration.spark.versions import needs_spark
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -42,6 +43,7 @@ def test_each_batch_arrives_as_a_typed_dataframe(
     assert rows == sorted((f"k{n}", f"u{n}", n / 2) for n in range(10))
 
 
+@needs_spark("4.0", "a data source in Python")
 def test_stores_and_topics_are_dataframes(
     spark: Any,
     streams_of: Callable[..., ps.KafkaStreams],

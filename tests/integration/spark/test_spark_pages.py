@@ -12,6 +12,7 @@ from urllib.request import urlopen
 import pytest
 
 import penstock as ps
+from tests.integration.spark.versions import needs_spark
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -36,6 +37,7 @@ def records(metrics: list[Any]) -> tuple[int, int]:
     return read, sum(each["outputMetrics"]["recordsWritten"] for each in metrics)
 
 
+@needs_spark("4.0", "what tasks have written, on Spark's pages,")
 def test_spark_shows_what_an_application_does(
     spark: Any,
     streams_of: Callable[..., ps.KafkaStreams],
