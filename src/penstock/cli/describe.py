@@ -16,14 +16,15 @@ def describe(
         str, typer.Argument(metavar="APP.PY[:NAME]", help="A program with a topology in it.")
     ],
     form: Annotated[
-        Literal["text", "mermaid", "svg", "json"], typer.Option("--format", "-f")
-    ] = "text",
+        Literal["tree", "text", "mermaid", "svg", "json"],
+        typer.Option("--format", "-f", help="A tree, or text as in Java, or a picture."),
+    ] = "tree",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to a file.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the topology of a program: sub-topologies, nodes, stores and topics."""
+    """Show the topology of a program: operators with their lines, topics and stores."""
     text = str(load_program(program).topology.describe("json" if as_json else form)).rstrip("\n")
     if output is None:
         print(text)

@@ -17,6 +17,7 @@ from penstock.processor.handlers import (
     Response,
     as_response,
 )
+from penstock.topology.titles import is_generated, named_operator
 
 if TYPE_CHECKING:
     from penstock.kernel.executor import Executor, Forward
@@ -223,8 +224,10 @@ def processing_error(
     if not isinstance(error, PenstockError):
         fix = _CONTINUE_FIX.format(setting=setting)
         at = raising_site(error) or node.site
-        made = f" (made at {node.site})" if node.site not in (None, at) else ""
-        message = f"node {node.name!r}{made} raised {error!r}\n  {where}{_given(failed.record)}"
+        made = f" at {node.site}" if node.site else ""
+        name = f"\n  node:  {node.name}" if is_generated(node.name) else ""
+        given = _given(failed.record)
+        message = f"{named_operator(node)}{made} raised {error!r}\n  {where}{given}{name}"
         return StreamsError("user-function", message, fix, at)
     # A store or a serde knows what is wrong, but not where in the program.
     names_node = error.at is not None or node.name in error.message

@@ -23,6 +23,7 @@ from penstock.topology.graph import Graph, GraphBuilder
 from penstock.topology.json_form import to_json
 from penstock.topology.nodes import Process, Sink, Source
 from penstock.topology.picture import to_mermaid, to_svg
+from penstock.topology.tree import to_tree
 from penstock.topology.upgrades.fingerprint import Statement
 
 
@@ -205,16 +206,17 @@ class Topology:
         """Describe the topology, as an object with the same text as in Java, or as a picture.
 
         Args:
-            format: ``"text"`` (default), ``"mermaid"``, ``"svg"`` or ``"json"``.
+            format: ``"text"`` (default) as Kafka Streams prints it; ``"tree"`` with operators,
+                lines and functions first; ``"mermaid"``, ``"svg"`` or ``"json"``.
         """
         if format == "text":
             return describe(self.graph)
-        writers = {"mermaid": to_mermaid, "svg": to_svg, "json": to_json}
+        writers = {"tree": to_tree, "mermaid": to_mermaid, "svg": to_svg, "json": to_json}
         if format not in writers:
             raise InvalidArgumentError(
                 "unknown-format",
                 f"a topology cannot be described as {format!r}",
-                fix='use "text", "mermaid", "svg" or "json"',
+                fix='use "text", "tree", "mermaid", "svg" or "json"',
                 at=caller_site(),
             )
         return writers[format](self.graph)

@@ -47,7 +47,9 @@ def test_topology_is_found_by_its_usual_names(tmp_path: Path, program: str, name
     """A builder, a topology or a function that builds one; the main part is not run."""
     result = describe(tmp_path, program, name=name)
     assert result.exit_code == 0, result.output
-    assert "Source: KSTREAM-SOURCE-0000000000 (topics: [in])" in result.stdout
+    assert "read · app.py:5 · in   [KSTREAM-SOURCE-0000000000]" in result.stdout
+    text = describe(tmp_path, program, "--format", "text", name=name).stdout
+    assert "Source: KSTREAM-SOURCE-0000000000 (topics: [in])" in text
 
 
 def test_script_is_stopped_where_it_would_start(
@@ -58,7 +60,7 @@ def test_script_is_stopped_where_it_would_start(
     monkeypatch.setattr(penstock, "KafkaStreams", object())
     result = describe(tmp_path, SCRIPT)
     assert result.exit_code == 0, result.output
-    assert "Sink: KSTREAM-SINK-0000000001 (topic: out)" in result.stdout
+    assert "write · app.py:4 · out   [KSTREAM-SINK-0000000001]" in result.stdout
 
 
 @pytest.mark.parametrize(

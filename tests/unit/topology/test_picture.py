@@ -47,9 +47,12 @@ def test_svg_is_xml_with_a_cell_for_every_node() -> None:
     picture = ET.fromstring(to_svg(graph))
     titles = [title.text or "" for title in picture.iter(f"{SVG}title")]
     texts = [text.text for text in picture.iter(f"{SVG}text")]
-    assert sorted(title.split(" at ")[0] for title in titles) == sorted(graph.nodes)
-    assert "writes <out>" in texts
-    assert "stores counts" in texts
+    cells = [title.splitlines() for title in titles if "\n" in title]
+    assert sorted(cell[-1] for cell in cells) == sorted(graph.nodes)
+    name = "KSTREAM-AGGREGATE-0000000004"
+    head = f"count · {graph.nodes[name].site}"
+    assert [head, "counts", name] in cells
+    assert {head, "counts", "<out>"} <= set(texts)
 
 
 def test_no_two_cells_of_the_picture_overlap() -> None:
@@ -73,6 +76,23 @@ def test_sink_that_chooses_its_topic_is_drawn_the_same_each_time() -> None:
     builder.stream("in").to(lambda key, value, context: f"out-{value}")
     graph = builder.build().graph
     svg, mermaid = to_svg(graph), to_mermaid(graph)
-    assert "writes a topic chosen by record" in svg
+    assert "a topic chosen by record" in svg
     assert "a topic chosen by record" in mermaid
     assert "lambda" not in svg + mermaid
+
+
+def test_svg_joins_parts_of_a_topology_through_their_topic() -> None:
+    """Of two sub-topologies nobody would see otherwise that one feeds the other."""
+    picture = ET.fromstring(to_svg(program().graph))
+    dashed = [p for p in picture.iter(f"{SVG}path") if p.get("stroke-dasharray")]
+    assert [p.findtext(f"{SVG}title") for p in dashed] == ["counts-repartition"]
+
+
+def test_mermaid_shows_operator_line_and_function_before_the_name() -> None:
+    """Characters of the function that Mermaid reads as markup are written as codes."""
+    builder = ps.StreamsBuilder()
+    builder.stream("n", value=int).filter(lambda _, n: n < 3).to("few")
+    graph = builder.build().graph
+    name = "KSTREAM-FILTER-0000000001"
+    line = f"filter · {graph.nodes[name].site}<br/>lambda _, n: n #lt; 3<br/>{name}"
+    assert f'["{line}"]' in to_mermaid(graph)

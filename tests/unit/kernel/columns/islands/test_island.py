@@ -84,7 +84,7 @@ def test_error_names_the_node_and_the_record() -> None:
     with pytest.raises(StreamsError) as raised:
         run.take(numbers(3, 2, 0, 1))
     message = str(raised.value)
-    assert "node 'fn'" in message
+    assert "map_values 'fn' at " in message
     assert "offset 2" in message
     assert "value: 0" in message
     assert run.seen == [3, 2, 0]
