@@ -11,6 +11,7 @@ import pandas as pd
 
 import penstock as ps
 from penstock.processor.supplier import ColumnSupplier
+from tests.properties.table_programs import TABLE_BUILDS
 from tests.pure_functions import declare_pure
 
 Build = Callable[[ps.StreamsBuilder], None]
@@ -590,5 +591,5 @@ BUILDS = [
     with_lambdas, lambda_sums, lambda_documents, lambda_windows,
     lambda_joined, lambda_reduced, streams_joined, streams_joined_in_a_row,
     streams_left_joined, streams_outer_joined, streams_joined_at_once, batched,
-    table_kept, table_regrouped, table_reduced, counts_filtered, cogrouped,
+    table_kept, table_regrouped, table_reduced, counts_filtered, cogrouped, *TABLE_BUILDS,
 ]  # fmt: skip

@@ -433,6 +433,10 @@ class StreamTask:
     def store(self, name: str) -> Any:
         return self._stores[name]
 
+    def flushed_stores(self) -> list[str]:
+        """Return the task's stores in the order in which a commit flushes them."""
+        return [*self._stores.own]
+
     def store_spec(self, name: str) -> StoreSpec:
         """Return the description of a store of this task's graph."""
         return self._graph.stores[name]

@@ -9,6 +9,7 @@ from penstock.errors import UnsupportedOperationError
 from penstock.kernel.operators.joins.joiner import join_of
 from penstock.kernel.operators.tables.table_store import Rows, rows_of
 from penstock.kernel.operators.tables.table_transform_values import TransformedRow
+from penstock.model.rules.table_join_rule import TableJoinRule
 from penstock.model.versioned import ValueAndTimestamp
 from penstock.state.buffer.buffered import TimeOrderedBuffer
 from penstock.state.spec import StoreKind
@@ -174,21 +175,15 @@ class JoinedRows(_LatestRows):
         self._this = value_getter_for(task, node.this, reader)
         self._other = value_getter_for(task, node.other, reader)
         self._join = join_of(node.joiner, with_key=node.with_key, is_left=node.is_left)
-        self._needs_this = not node.joins_missing
-        self._needs_other = node.needs_other
+        self._rule = TableJoinRule(node.needs_other, node.joins_missing)
 
     def get(self, key: Any) -> Row:
         this, other = self._this.get(key), self._other.get(key)
-        if this is None:
-            if other is None or self._needs_this:
-                return None
-            return _row(self._join(key, None, other.value), other.timestamp)
-        if other is None:
-            if self._needs_other:
-                return None
-            return _row(self._join(key, this.value, None), this.timestamp)
-        joined = self._join(key, this.value, other.value)
-        return _row(joined, max(this.timestamp, other.timestamp))
+        if not self._rule.has_result(this is not None, other is not None):
+            return None
+        sides = [None if row is None else row.value for row in (this, other)]
+        times = [row.timestamp for row in (this, other) if row is not None]
+        return _row(self._join(key, *sides), max(times))
 
     def close(self) -> None:
         self._this.close()

@@ -50,11 +50,15 @@ class ColumnExecutor(Generic[N]):
     runs_once = False
     #: Whether the values of a piece are still looked at when later pieces are processed.
     keeps_values = False
+    #: Whether the node ends its batch in a turn of its own: see ``kernel.columns.turns``.
+    waits = False
 
     def __init__(self, node: N, task: TaskServices) -> None:
         self.node = node
         self.task = task
         self.children: list[ColumnExecutor[Any]] = []
+        #: What the node has sent and its children have not got yet; ``None`` if nothing is kept.
+        self._kept: list[Batch] | None = None
 
     def process(self, batch: Batch, effects: Effects) -> None:
         raise NotImplementedError
@@ -62,13 +66,36 @@ class ColumnExecutor(Generic[N]):
     def finish(self, effects: Effects) -> None:
         """End the batch, or a run of records if several inputs meet in a store or topic."""
         meter = self.task.meter
+        if self._kept is not None:
+            return
         for child in self.children:
+            if child.waits:
+                continue
             if meter is None:
                 child.finish(effects)
             else:
                 before = meter.enter(child.node.name, 0)
                 child.finish(effects)
                 meter.leave(before)
+
+    def keep(self) -> None:
+        """Keep what the node sends, and the end of the batch, from its children until its turn."""
+        self._kept = []
+
+    def take_turn(self, effects: Effects) -> None:
+        """Send what was kept, and end the batch of the nodes behind; or end that of this node."""
+        if self._kept is None:
+            self.finish(effects)
+            return
+        kept = self.let_go()
+        for batch in kept:
+            self.forward(batch, effects)
+        ColumnExecutor.finish(self, effects)
+
+    def let_go(self) -> list[Batch]:
+        """Return what was kept, and keep nothing any more."""
+        kept, self._kept = self._kept or [], None
+        return kept
 
     def reset(self) -> None:
         """Forget the batch, which was given up and runs record at a time."""
@@ -84,6 +111,9 @@ class ColumnExecutor(Generic[N]):
     def forward(self, batch: Batch, effects: Effects) -> None:
         count, meter = len(batch), self.task.meter
         if not count:
+            return
+        if self._kept is not None:
+            self._kept.append(batch)
             return
         for child in self.children:
             if meter is None:

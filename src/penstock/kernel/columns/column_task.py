@@ -114,6 +114,9 @@ class ColumnTask:
             self._was_late = False
             return None
         effects, order = Effects(meter, names_drops=self._names_drops), list[str]()
+        for table in self.plan.turns:
+            if not table.waits:
+                table.keep()
         try:
             if self._islands:
                 self._check_readable(inputs)
@@ -124,6 +127,7 @@ class ColumnTask:
                 self._run(inputs, effects, runs)
                 if order and effects.has_skipped:
                     raise NotProvenError("a record is skipped while an input has more to come")
+            self._take_turns(effects, meter)
         except _FALLS_BACK as reason:
             self._give_up(str(reason), stop)
             return None
@@ -190,7 +194,16 @@ class ColumnTask:
         self._was_late = stop is not None and stop()
         for source in self.plan.sources.values():
             for executor in source.below():
+                executor.let_go()
                 executor.reset()
+
+    def _take_turns(self, effects: Effects, meter: NodeMeter | None) -> None:
+        """Let tables send whose changes were kept back, in the order of a commit."""
+        for table in self.plan.turns:
+            before = None if meter is None else meter.enter(table.node.name, 0)
+            table.take_turn(effects)
+            if meter is not None:
+                meter.leave(before)
 
     def _before_cut(
         self, inputs: Sequence[Input], truncated: Set[str]

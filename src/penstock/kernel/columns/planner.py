@@ -18,6 +18,7 @@ from penstock.kernel.columns.column_registry import column_executor_for
 from penstock.kernel.columns.effects import ColumnCollector
 from penstock.kernel.columns.islands.island import IslandColumns
 from penstock.kernel.columns.islands.island_plan import OneByOne, may_be_island, settle_island
+from penstock.kernel.columns.turns import take_turns
 from penstock.kernel.operators.joins.stream_join_arms import behind_joins, connect_joins
 from penstock.kernel.operators.topics.source import takes_own_time
 from penstock.kernel.operators.topics.source_columns import SourceColumns
@@ -35,12 +36,15 @@ class ColumnPlan:
 
     ``is_tied`` says that sources meet in a store or topic. Then their records have to be merged by
     time. ``is_joined`` says that they meet only in joins of streams, which do that by themselves.
+    ``turns`` are tables behind whose caches sources meet, in the order in which these send their
+    changes.
     """
 
     sources: dict[str, SourceColumns] = field(default_factory=dict)
     why_not: dict[str, str] = field(default_factory=dict)
     is_tied: bool = False
     is_joined: bool = False
+    turns: tuple[ColumnExecutor[Any], ...] = ()
 
     @property
     def is_vectorised(self) -> bool:
@@ -90,7 +94,7 @@ def plan_columns(task: StreamTask, nodes: Iterable[str]) -> ColumnPlan:
     except NotVectorisableError as reason:
         plan.why_not[""] = str(reason)
         return plan
-    return _joined(plan) if is_joined else _tied(plan)
+    return _joined(plan) if is_joined else _tied(plan, task)
 
 
 def _plan_source(node: Source, task: StreamTask, plan: ColumnPlan) -> None:
@@ -184,21 +188,19 @@ def _check_paths(executor: ColumnExecutor[Any]) -> set[str]:
     return own | used
 
 
-def _tied(plan: ColumnPlan) -> ColumnPlan:
-    """Check sources that meet: their runs alternate, so no node may run only once per batch."""
+def _tied(plan: ColumnPlan, task: StreamTask) -> ColumnPlan:
+    """Check sources that meet: their runs alternate, or they meet only behind caches."""
     used = {name: _check_paths(source) for name, source in plan.sources.items()}
-    tied = {
-        name: one & other
-        for (name, one), (_, other) in combinations(used.items(), 2)
-        if one & other
-    }
-    for name, shared in tied.items():
-        for source in plan.sources.values():
-            if any(executor.runs_once for executor in source.below()):
-                plan.why_not[name] = (
-                    f"inputs share {min(shared)}, and a node with a cache runs once per batch"
-                )
-    return ColumnPlan(plan.sources, plan.why_not, bool(tied))
+    tied = [name for (name, one), (_, other) in combinations(used.items(), 2) if one & other]
+    runs_once = any(each.runs_once for source in plan.sources.values() for each in source.below())
+    if not tied or not runs_once:
+        return ColumnPlan(plan.sources, plan.why_not, bool(tied))
+    try:
+        turns = take_turns(plan.sources.values(), task)
+    except NotVectorisableError as reason:
+        plan.why_not.update(dict.fromkeys(tied, str(reason)))
+        return ColumnPlan(plan.sources, plan.why_not, is_tied=True)
+    return ColumnPlan(plan.sources, plan.why_not, turns=tuple(turns))
 
 
 def _joined(plan: ColumnPlan) -> ColumnPlan:

@@ -53,15 +53,23 @@ class StoredTable:
         #: Puts rows into the cache, if the nodes behind the table take single records.
         self.leave: Leave | None = None
 
-    def take(self, batch: Batch, effects: Effects, *, leaves_out: bool = False) -> Batch:
+    def take(
+        self,
+        batch: Batch,
+        effects: Effects,
+        *,
+        leaves_out: bool = False,
+        knows_old: bool = False,
+    ) -> Batch:
         """Take changes of rows; return them with their old values, if these are needed now.
 
-        ``leaves_out`` says that a change from nothing to nothing is neither stored nor sent.
+        ``leaves_out`` says that a change from nothing to nothing is neither stored nor sent, and
+        ``knows_old`` that the changes have their old values, if later nodes need them.
         """
         rows = self._rows
         keys = stored_keys(batch.keys, rows.keys.serde)
         values: Encoded = batch.values.encoded(rows.values.serde)
-        if self._sends_old and (leaves_out or not self.is_cached):
+        if self._sends_old and not knows_old and (leaves_out or not self.is_cached):
             old = self._replaced(keys, values, effects)
             column = BatchColumn(encoded=old, serde=rows.values.serde)
             batch = batch.with_columns(batch.keys, batch.values, column)

@@ -11,6 +11,7 @@ from penstock.kernel.value_getter import value_getter_for
 from penstock.model.change import Change
 from penstock.model.record import Headers
 from penstock.model.rules.drop_reasons import NULL_KEY, OUT_OF_ORDER
+from penstock.model.rules.table_join_rule import TableJoinRule
 from penstock.topology.nodes.joins.table_join import TableJoin, TableJoinMerge
 
 
@@ -26,8 +27,7 @@ class TableJoinExecutor(Executor[TableJoin]):
         node = self.node
         self._other = value_getter_for(self.task, node.other, node)
         self._join = join_of(node.joiner, with_key=node.with_key, is_left=node.is_left)
-        self._needs_other = node.needs_other
-        self._joins_missing = node.joins_missing
+        self._rule = TableJoinRule(node.needs_other, node.joins_missing)
         self._sends_old = node.sends_old
         self._versioned = node.versioned
 
@@ -38,27 +38,28 @@ class TableJoinExecutor(Executor[TableJoin]):
         if self._versioned and not value.is_latest:
             self.task.dropped(self.node.name, OUT_OF_ORDER)
             return
+        new, old = value.new, value.old
         row = self._other.get(key)
-        if row is not None:
-            change = self._joined(key, value, row.value, joins_missing=self._joins_missing)
-            result_time = max(timestamp, row.timestamp)
-        elif self._needs_other or (value.new is None and value.old is None):
+        has_row = row is not None
+        if not self._rule.forwards(new is not None, old is not None, has_row):
             return
-        else:
-            change = self._joined(key, value, None, joins_missing=False)
-            result_time = timestamp
+        other, result_time = None, timestamp
+        if row is not None:
+            other, result_time = row.value, max(timestamp, row.timestamp)
+        joined = Change(
+            self._joined(key, new, other, has_row),
+            self._joined(key, old, other, has_row) if self._sends_old else None,
+            value.is_latest,
+        )
         if result_time == timestamp:
-            self.forward(key, change, timestamp, headers)
+            self.forward(key, joined, timestamp, headers)
         else:
-            self.forward_at(key, change, result_time, headers)
+            self.forward_at(key, joined, result_time, headers)
 
-    def _joined(self, key: Any, change: Change, other: Any, *, joins_missing: bool) -> Change:
-        new = old = None
-        if joins_missing or change.new is not None:
-            new = self._join(key, change.new, other)
-        if self._sends_old and (joins_missing or change.old is not None):
-            old = self._join(key, change.old, other)
-        return Change(new, old, change.is_latest)
+    def _joined(self, key: Any, this: Any, other: Any, has_other: bool) -> Any:
+        if not self._rule.has_result(this is not None, has_other):
+            return None
+        return self._join(key, this, other)
 
     def close(self) -> None:
         self._other.close()

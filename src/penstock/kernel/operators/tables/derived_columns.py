@@ -24,13 +24,21 @@ class StoredTableColumns(CachedTable):
         has_readers = bool(task.children(node.name))
         self.runs_once = has_readers and self._table is not None and self._table.is_cached
 
-    def send(self, batch: Batch, effects: Effects, *, leaves_out: bool = False) -> None:
+    def send(
+        self,
+        batch: Batch,
+        effects: Effects,
+        *,
+        leaves_out: bool = False,
+        knows_old: bool = False,
+    ) -> None:
         """Store the changes, if the table has a store, and forward them now or at the end.
 
-        ``leaves_out`` says that a change from nothing to nothing is left out.
+        ``leaves_out`` says that a change from nothing to nothing is left out, and ``knows_old``
+        that the changes have their old values.
         """
         if self._table is not None:
-            changes = self._table.take(batch, effects, leaves_out=leaves_out)
+            changes = self._table.take(batch, effects, leaves_out=leaves_out, knows_old=knows_old)
             if not self._table.is_cached:
                 self.forward(changes, effects)
             return
