@@ -157,6 +157,9 @@ class RocksReplica:
     def status(self, *, is_watched: bool) -> ApplicationStatus:
         return ApplicationStatus(at_ms=time.time_ns() // 1_000_000, state="RUNNING")
 
+    def dead_letters(self) -> None:
+        return None
+
     def program(self) -> Program:
         return Program()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -16,12 +17,12 @@ __all__ = ["browser", "open_page"]
 
 
 @pytest.fixture
-def serve() -> Iterator[Callable[[FakeApplication], str]]:
+def serve() -> Iterator[Callable[..., str]]:
     """Serves an application, and returns the address of its console."""
     servers: list[ServingServer] = []
 
-    def serve_one(application: FakeApplication) -> str:
-        servers.append(ServingServer(application).start())
+    def serve_one(application: FakeApplication, *options: Any) -> str:
+        servers.append(ServingServer(application, *options).start())
         return f"{servers[-1].url}/console/"
 
     yield serve_one

@@ -36,6 +36,7 @@ from penstock.serving.status.values import (
 )
 from penstock.state.spec import StoreKind
 from penstock.topology.nodes import Sink, Source
+from tests.console.fake_letters import ShopLetters
 from tests.console.shop import build
 from tests.unit.serving.memory_application import Cluster, MemoryApplication, store_info
 
@@ -64,6 +65,7 @@ class FakeApplication(MemoryApplication):
         super().__init__(_cluster(), "orders-1-4f2a")
         self.mood = mood
         self.built = topology or build()
+        self.letters = ShopLetters(self.built, int(time.time() * 1000))
         self.began = time.time() - 3 * 3600 - 740
         self._number = 108_200
         self._chosen = random.Random(7)

@@ -11,13 +11,14 @@ from tests.console.fake_application import FakeApplication, Mood
 from tests.console.shop import large
 from tests.unit.serving.memory_application import until
 
-Serve = Callable[[FakeApplication], str]
+Serve = Callable[..., str]
 
 PAGES = {
     "now": "text=All is well",
     "topology": "svg.graph .node",
     "tasks": "canvas.heat",
     "stores/revenue-per-minute?key=de": ".axis rect",
+    "failed?record=0:2": ".record-panel textarea",
 }
 
 

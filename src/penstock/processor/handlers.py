@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol
 
+from penstock.errors import PenstockError
+from penstock.model.dead_letters import CAUSE, ORIGIN
 from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
 
 log = logging.getLogger(__name__)
-
-_PREFIX = "__streams.errors."
 
 
 class HandlerResult(Enum):
@@ -101,12 +101,14 @@ def dead_letters(context: ErrorHandlerContext, error: Exception) -> tuple[DeadLe
         return ()
     stacktrace = "".join(traceback.format_exception(error))
     why: Headers = (
-        (_PREFIX + "exception", type(error).__qualname__.encode()),
-        (_PREFIX + "stacktrace", stacktrace.encode()),
-        (_PREFIX + "message", str(error).encode()),
-        (_PREFIX + "topic", (context.topic or "").encode()),
-        (_PREFIX + "partition", str(context.partition).encode()),
-        (_PREFIX + "offset", str(context.offset).encode()),
+        (CAUSE + "exception", type(error).__qualname__.encode()),
+        (CAUSE + "stacktrace", stacktrace.encode()),
+        (CAUSE + "message", str(error).encode()),
+        (CAUSE + "topic", (context.topic or "").encode()),
+        (CAUSE + "partition", str(context.partition).encode()),
+        (CAUSE + "offset", str(context.offset).encode()),
+        (ORIGIN + "node", context.processor_node_id.encode()),
+        *(((ORIGIN + "code", error.code.encode()),) if isinstance(error, PenstockError) else ()),
     )
     return (
         DeadLetter(

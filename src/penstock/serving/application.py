@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 from penstock.errors import StreamsError
 from penstock.serde.base import Serde
+from penstock.serving.failed.values import DeadLetters
 from penstock.serving.metric import Metric
 from penstock.serving.past.values import Changes, Commit
 from penstock.serving.question import KeyQuestion, Question
@@ -283,6 +284,9 @@ class Queryable(Protocol):
 
         The caller sees to it that these are not too many.
         """
+
+    def dead_letters(self) -> DeadLetters | None:
+        """Return the topic of dead letters, each time the same object; None if there is none."""
 
     def topology(self) -> Mapping[str, Any]:
         """Return the topology as plain values that JSON can hold."""

@@ -16,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 from penstock.errors import PenstockError
 from penstock.serving.application import Queryable
 from penstock.serving.console.files import console_routes
+from penstock.serving.failed.failed_routes import FailedRoutes
 from penstock.serving.feed_routes import FeedRoutes
 from penstock.serving.guard import Guard
 from penstock.serving.options import ServerOptions
@@ -32,7 +33,7 @@ from penstock.serving.wire.models import ErrorModel
 _log = logging.getLogger(__name__)
 
 _STORE_PATH = b"/stores/"
-_CODES = {404: "not-found", 405: "read-only"}
+_CODES = {403: "read-only", 404: "not-found", 405: "read-only", 413: "too-large"}
 
 
 class QueryAnswers:
@@ -58,12 +59,14 @@ class QueryAnswers:
         self._sampler = StatusSampler(application)
         about = StatusRoutes(application, self._stores, limits.request_s)
         past = PastRoutes(application, self._stores, limits.request_s)
+        failed = FailedRoutes(application, limits)
         samples = SampleRoutes(application, self._sampler, self.feeds, limits.request_s)
         self._others = Starlette(
             routes=[
                 *about.routes(),
                 *samples.routes(),
                 *past.routes(),
+                *failed.routes(),
                 *console_routes(),
                 Route("/feeds/{store}", self.feeds.events, methods=["GET"]),
                 WebSocketRoute("/feeds/{store}", self.feeds.websocket),

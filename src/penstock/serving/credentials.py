@@ -26,6 +26,8 @@ class Caller(NamedTuple):
     access: Access
     #: A digest of the credentials; empty for a caller without any.
     digest: bytes = b""
+    #: The name of a user of basic authentication; a token has none.
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +90,12 @@ class Credentials:
             except ValueError:
                 given = b""
         digest = _digest(scheme, given)
+        name = given.partition(b":")[0].decode("utf-8", "replace") if scheme == b"basic" else ""
         found = Access.NONE
         for known, access in self._known:
             if compare_digest(known, digest) and access > found:
                 found = access
-        return Caller(found, digest)
+        return Caller(found, digest, name)
 
 
 #: Everyone may read.

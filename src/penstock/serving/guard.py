@@ -11,11 +11,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from penstock.serving.console.files import is_console_path
 from penstock.serving.credentials import Access
+from penstock.serving.failed.failed_routes import REDRIVE_PATH
 from penstock.serving.options import ServerOptions
 from penstock.serving.replies import Header, refuse
 
 _READING = ("GET", "HEAD")
 _OPEN_PATHS = ("/health/live", "/health/ready")
+#: What may be asked with POST, by callers that may write.
+_WRITING_PATHS = (REDRIVE_PATH,)
 
 
 class Guard:
@@ -51,8 +54,9 @@ class Guard:
         if too_large is not None:
             return too_large
         credentials = self._credentials
-        access = credentials.access(headers.get(b"authorization"))
-        scope["penstock.access"] = access
+        caller = credentials.caller(headers.get(b"authorization"))
+        access = caller.access
+        scope["penstock.access"], scope["penstock.caller"] = access, caller
         is_open = scope["path"] in _OPEN_PATHS or is_console_path(scope["path"])
         if access is Access.NONE and not is_open:
             challenge = ((b"www-authenticate", credentials.challenge.encode()),)
@@ -66,8 +70,20 @@ class Guard:
                 return 403, "other-origin", "a page of another site may not read this feed", ()
             return None
         if scope["method"] not in _READING:
-            if access is not Access.FULL:
-                return 403, "read-only", "only reading is allowed with these credentials", ()
+            return self._write_refusal(scope, headers, access)
+        return None
+
+    @staticmethod
+    def _write_refusal(
+        scope: Scope, headers: Mapping[bytes, bytes], access: Access
+    ) -> tuple[int, str, str, tuple[Header, ...]] | None:
+        may_write = scope["method"] == "POST" and scope["path"] in _WRITING_PATHS
+        if access < (Access.WRITE if may_write else Access.FULL):
+            return 403, "read-only", "only reading is allowed with these credentials", ()
+        if not is_same_origin(headers):
+            # A browser adds the name and the password of a user by itself.
+            return 403, "other-origin", "a page of another site may not write here", ()
+        if not may_write:
             return 405, "read-only", "there is nothing here to write", ((b"allow", b"GET, HEAD"),)
         return None
 

@@ -7,6 +7,12 @@ from typing import Any
 
 import msgspec
 
+from penstock.serving.failed.models import (
+    FailedRecordDetailModel,
+    FailedRecordsModel,
+    RedriveModel,
+    RedriveResultModel,
+)
 from penstock.serving.parameters import (
     CHANGES_PARAMETERS,
     HISTORY_PARAMETERS,
@@ -35,9 +41,10 @@ from penstock.serving.wire.models import (
 )
 
 _MODELS = (
-    AboutModel, CommitsModel, DifferenceModel, EntryModel, ErrorModel, HealthModel, HeatModel,
-    HistoryModel, HotKeysModel, KeyHistoryModel, KeyLocationModel, MetadataModel, PageModel,
-    ProgramModel, StatusModel, StoresModel, TopologyModel,
+    AboutModel, CommitsModel, DifferenceModel, EntryModel, ErrorModel, FailedRecordDetailModel,
+    FailedRecordsModel, HealthModel, HeatModel, HistoryModel, HotKeysModel, KeyHistoryModel,
+    KeyLocationModel, MetadataModel, PageModel, ProgramModel, RedriveModel, RedriveResultModel,
+    StatusModel, StoresModel, TopologyModel,
 )  # fmt: skip
 _WHOLE = {"type": "integer", "minimum": 0, "maximum": 10**18 - 1}
 _TEXT = {"type": "string"}
@@ -147,6 +154,23 @@ def _paths() -> dict[str, Any]:
             [store, *_query(HOT_PARAMETERS)],
             is_read=True,
         ),
+        "/failed-records": _get(
+            "List dead letters by error and node.",
+            _schema(FailedRecordsModel),
+            _query(frozenset({"limit"})),
+            is_read=True,
+        ),
+        "/failed-records/{partition}/{offset}": _get(
+            "Return one dead letter, with its parts as they can be edited.",
+            _schema(FailedRecordDetailModel),
+            [_path_number("partition"), _path_number("offset")],
+            is_read=True,
+        ),
+        "/failed-records/redrive": _post(
+            "Send dead letters again into their source topics; needs credentials that may write.",
+            _schema(RedriveModel),
+            _schema(RedriveResultModel),
+        ),
         "/metadata": _get("List the instances of the application.", _schema(MetadataModel)),
         "/metadata/{store}/{key}": _get(
             "Say where a key is read.",
@@ -228,6 +252,10 @@ def _path_parameter(name: str) -> dict[str, Any]:
     return {"name": name, "in": "path", "required": True, "schema": _TEXT}
 
 
+def _path_number(name: str) -> dict[str, Any]:
+    return {"name": name, "in": "path", "required": True, "schema": _WHOLE}
+
+
 def _query(names: frozenset[str]) -> list[dict[str, Any]]:
     return [
         {
@@ -279,3 +307,14 @@ def _get(
     if given:
         operation["parameters"] = given
     return {"get": operation}
+
+
+def _post(summary: str, body: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    operation: dict[str, Any] = _get(summary, schema, is_read=True)["get"]
+    error = {"application/json": {"schema": _schema(ErrorModel)}}
+    operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
+    operation["responses"] |= {
+        "403": {"description": "The credentials may only read.", "content": error},
+        "413": {"description": "The body is too long.", "content": error},
+    }
+    return {"post": operation}

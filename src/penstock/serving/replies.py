@@ -13,7 +13,6 @@ from penstock.errors import (
     InvalidArgumentError,
     PenstockError,
     SerializationError,
-    UnknownStoreError,
     UnsupportedOperationError,
 )
 from penstock.serving.application import NoSuchCommitError, NotAvailableError
@@ -32,6 +31,8 @@ _ALWAYS: tuple[Header, ...] = (
 _RETRY: tuple[Header, ...] = ((b"retry-after", b"1"),)
 #: Codes of errors that a later request may not meet, whatever their class.
 _PASSING = frozenset({"store-not-ready", "slot-unreachable", "worker-lost", "not-running"})
+#: Codes of errors that say that there is no such thing.
+_MISSING = frozenset({"unknown-store", "no-such-letter"})
 _BAD_REQUEST = (InvalidArgumentError, UnsupportedOperationError, SerializationError)
 
 encoder = msgspec.json.Encoder()
@@ -69,7 +70,7 @@ def problem(error: BaseException) -> tuple[int, ErrorModel, tuple[Header, ...]]:
     """
     if isinstance(error, NotAvailableError):
         return 503, ErrorModel(error.code, error.message, error.fix), _RETRY
-    is_missing = isinstance(error, UnknownStoreError) and error.code == "unknown-store"
+    is_missing = isinstance(error, PenstockError) and error.code in _MISSING
     if is_missing or isinstance(error, NoSuchCommitError):
         assert isinstance(error, PenstockError)
         return 404, ErrorModel(error.code, error.message, error.fix), ()

@@ -33,7 +33,8 @@ SERVER_WRITE_TOKENS: Setting[tuple[str, ...]] = Setting(
     "penstock.server.write.tokens",
     texts,
     (),
-    "Bearer tokens that may read and, in an SQL server, write rows and statements.",
+    "Bearer tokens that may read, send failed records again and, in an SQL server, write rows"
+    " and statements.",
     is_secret=True,
 )
 SERVER_READ_TOKENS: Setting[tuple[str, ...]] = Setting(

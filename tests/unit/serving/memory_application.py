@@ -26,6 +26,7 @@ from penstock.serving.application import (
     StoreChange,
     StoreInfo,
 )
+from penstock.serving.failed.values import DeadLetters
 from penstock.serving.metric import Metric
 from penstock.serving.past.values import Changes, Commit
 from penstock.serving.question import (
@@ -164,6 +165,7 @@ class MemoryApplication:
         self.failure: Exception | None = None
         self.threads: set[str] = set()
         self.is_closed = False
+        self.letters: DeadLetters | None = None
 
     application_id = "app"
 
@@ -286,6 +288,9 @@ class MemoryApplication:
         expected = range(start, min(end, log[-1].offset + 1)) if log else range(0)
         is_whole = [each.offset for each in found] == [*expected]
         return Changes(changes=found, begins=0, is_whole=is_whole)
+
+    def dead_letters(self) -> DeadLetters | None:
+        return self.letters
 
     def close(self) -> None:
         self.is_closed = True

@@ -29,8 +29,8 @@ def _of_this_application() -> dict[str, Any]:
     stores = [*application().stores(), "no-such-store"]
     key = {"anyOf": [{"enum": ["ann", "user-01", "7", "de", "a b"]}, {"type": "string"}]}
     for path in document["paths"].values():
-        for parameter in path["get"].get("parameters", ()):
-            if parameter["in"] == "path":
+        for parameter in path.get("get", {}).get("parameters", ()):
+            if parameter["in"] == "path" and parameter["schema"] == {"type": "string"}:
                 is_store = parameter["name"] == "store"
                 parameter["schema"] = {"type": "string", "enum": stores} if is_store else key
     return document
@@ -77,4 +77,5 @@ def test_the_document_is_served_and_has_every_route(url: str) -> None:
         "/metrics", "/feeds/{store}", "/openapi.json", "/about", "/status", "/status/history",
         "/status/heat", "/status/feed", "/topology/program", "/console/",
         "/commits", "/changes/{store}", "/history/{store}/{key}", "/hot-keys/{store}",
+        "/failed-records", "/failed-records/{partition}/{offset}", "/failed-records/redrive",
     }  # fmt: skip

@@ -29,6 +29,10 @@ from penstock.runtime.spark.driver.instances.beacon import Life
 from penstock.runtime.spark.driver.instances.pulse import process_pulse
 from penstock.runtime.spark.driver.observing.change_feed import ChangeFeed
 from penstock.runtime.spark.driver.observing.changelog_reader import ChangelogReader
+from penstock.runtime.spark.driver.observing.dead_letter_topic import (
+    DeadLetterTopic,
+    dead_letter_topic,
+)
 from penstock.runtime.spark.driver.observing.failure_log import FailureLog
 from penstock.runtime.spark.driver.observing.metadata import collected
 from penstock.runtime.spark.driver.observing.metrics import standby_metrics
@@ -114,6 +118,8 @@ class ServedStreams:
         #: The plan for which the stores were last listed, and what was found.
         self._listed: tuple[Plan, dict[str, StoreInfo]] | None = None
         self._changelogs: ChangelogReader | None = None
+        #: The run whose dead letters are read: another one may have another broker.
+        self._letters: tuple[ApplicationRun | None, DeadLetterTopic | None] | None = None
         #: Planning takes a while, and its result does not change.
         self._program: Program | None = None
 
@@ -299,6 +305,15 @@ class ServedStreams:
             config = self._config if run is None else run.config
             self._changelogs = ChangelogReader(consumer_settings(config, "restore"))
         return self._changelogs.read(self.stores()[store], partition, start, end)
+
+    def dead_letters(self) -> DeadLetterTopic | None:
+        run, known = self._run(), self._letters
+        if known is None or known[0] is not run:
+            # Only the run knows the address of a private broker.
+            config = self._config if run is None else run.config
+            made = dead_letter_topic(self._streams.topology.graph, config)
+            known = self._letters = run, made
+        return known[1]
 
     # What is known about it
 

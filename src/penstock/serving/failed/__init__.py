@@ -1,0 +1,1 @@
+"""Dead letters: what failed and why, and sending it again."""
