@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from penstock.model.sql.errors import AnalysisError, SqlTypeError
-from penstock.sql.functions.aggregates.count_distinct import exact_count_distinct
+from penstock.sql.functions.aggregates.distinct import over_distinct
 from penstock.sql.functions.registry import Aggregator
 from tests.unit.sql.kit import FUNCTIONS, sql_type
 
@@ -194,8 +194,8 @@ def test_arguments_are_converted_to_what_the_function_takes() -> None:
 
 
 def test_exact_count_of_distinct_values() -> None:
-    """COUNT(DISTINCT x) is exact, merges and undoes."""
-    aggregator = exact_count_distinct(sql_type("ARRAY<INT>"))
+    """In one row, COUNT(DISTINCT x) is exact, merges and undoes."""
+    aggregator = over_distinct(bind("COUNT", "ARRAY<INT>"), sql_type("ARRAY<INT>"))
     state = fold(aggregator, [[1], [2], None, [1]])
     assert aggregator.map(state) == 2
     assert aggregator.undo is not None

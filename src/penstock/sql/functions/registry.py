@@ -106,6 +106,8 @@ class Aggregator:
     arity: int = 0
     #: Whether the state contains all values. The state of ksqlDB's aggregates never does.
     keeps_values: bool = False
+    #: Whether it gets each value of a group once. The group's values are rows of another store.
+    is_distinct: bool = False
     #: Whether the state does not depend on the order of the values.
     is_order_free: bool = False
     #: ``aggregate`` for many records at once, see ``FieldFold``.

@@ -20,7 +20,7 @@ from penstock.sql.ast.walk import rewrite
 from penstock.sql.catalog.catalog import FormatSpec
 from penstock.sql.catalog.schema import WINDOW_COLUMNS, SourceColumn
 from penstock.sql.expressions import Column, compile_expression
-from penstock.sql.functions.aggregates.distinct import ONLY_DISTINCT, over_distinct
+from penstock.sql.functions.aggregates.distinct import ONLY_DISTINCT, distinct_values, exact_count
 from penstock.sql.functions.registry import Aggregator
 from penstock.sql.planner.clauses.clock import refuse_clock
 from penstock.sql.planner.filters import filtered
@@ -178,8 +178,8 @@ def bind(
 ) -> Aggregator:
     """Bind an aggregate call to the types of its arguments, literals included.
 
-    With DISTINCT, the state keeps the values. Over a table it also does so for aggregates that have
-    the same result with DISTINCT.
+    With DISTINCT, it gets each value of a group once. Over a table that also holds for aggregates
+    that have the same result with DISTINCT.
     """
     types: list[SqlType | None] = []
     values: list[object] = []
@@ -194,12 +194,12 @@ def bind(
             error.code, error.message, error.fix, span=error.span or call.span
         ) from None
     if call.is_distinct or (is_table and bound.undo is None and call.name in ONLY_DISTINCT):
-        return _over_distinct(call, bound, types)
+        return _over_distinct(call, bound, types, is_table=is_table)
     return bound
 
 
 def _over_distinct(
-    call: FunctionCall, bound: Aggregator, types: list[SqlType | None]
+    call: FunctionCall, bound: Aggregator, types: list[SqlType | None], *, is_table: bool
 ) -> Aggregator:
     if len(types) != 1 or types[0] is None:
         raise AnalysisError(
@@ -209,8 +209,9 @@ def _over_distinct(
             span=call.span,
         )
     # COUNT_DISTINCT is an estimate; a count of the distinct values is exact.
-    inner = replace(bound, initialize=int, aggregate=lambda n, _: n + 1, map=lambda n: n)
-    return over_distinct(inner if call.name == "COUNT_DISTINCT" else bound, types[0])
+    if call.name == "COUNT_DISTINCT":
+        bound = exact_count(bound)
+    return distinct_values(call.name, bound, types[0], is_table=is_table)
 
 
 def check_aggregate(
@@ -220,7 +221,7 @@ def check_aggregate(
 
     As in ksqlDB the state must have a type that the source's value format can hold.
     """
-    if stage.step.is_table and bound.undo is None:
+    if stage.step.is_table and bound.undo is None and not bound.is_distinct:
         raise AnalysisError(
             "aggregate-on-table",
             f"{call.name} cannot aggregate a table: it cannot take a changed row back",

@@ -33,7 +33,7 @@ def aggregate_stream(
     else:
         make = partial(Aggregate, initializer=fold.initializer, fn=fold.aggregator)
     state = AggregatedTable(key_value_store(wanted))
-    node = Operator(name, make, table=state, output_versioned=wanted.is_versioned)
+    node = Operator(name, make, table=state, adds=fold.stores, output_versioned=wanted.is_versioned)
     return aggregated(grouping, node, wanted, wanted.key_serde)
 
 

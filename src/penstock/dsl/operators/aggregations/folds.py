@@ -23,7 +23,9 @@ from penstock.expr.aggregates import (
 from penstock.expr.expression import Expression
 from penstock.model.column_function import MadeOf
 from penstock.model.site import caller_site
+from penstock.processor.store_fold import StoreFold
 from penstock.serde.serdes import Serdes
+from penstock.state.spec import StoreSpec
 
 Initializer = Callable[[], Any]
 Aggregator = Callable[[Any, Any, Any], Any]
@@ -45,6 +47,11 @@ class Fold:
     prefix: str = "KSTREAM-AGGREGATE-"
 
     @property
+    def stores(self) -> tuple[StoreSpec, ...]:
+        """Return the stores that the aggregator needs besides that of its results."""
+        return stores_of(self.aggregator)
+
+    @property
     def expressions(self) -> tuple[Expression, ...]:
         """Return what is aggregated, if it is expressions and not functions of the user."""
         match getattr(self.aggregator, "__self__", None):
@@ -54,6 +61,11 @@ class Fold:
                 return tuple(each.of for each in named.values())
             case _:
                 return ()
+
+
+def stores_of(aggregator: Aggregator) -> tuple[StoreSpec, ...]:
+    """Return the stores that an aggregator needs besides that of its results."""
+    return (aggregator.spec,) if isinstance(aggregator, StoreFold) else ()
 
 
 def counting() -> Fold:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from penstock.dsl.operators.aggregations.folds import stores_of
 from penstock.dsl.operators.aggregations.table_group_by import ChangeRepartition, GroupedTable
 from penstock.dsl.operators.arity import check_arity
 from penstock.dsl.operators.returns import check_function
@@ -15,6 +16,7 @@ from penstock.dsl.plan.logical import Operator
 from penstock.dsl.plan.materialize import Materialization, key_value_store, materialize
 from penstock.dsl.plan.table import AggregatedTable, Table
 from penstock.serde.serdes import Serdes
+from penstock.state.spec import StoreSpec
 from penstock.topology.nodes import TableAggregate, TableNode, TableReduce
 
 _AGGREGATE = "KTABLE-AGGREGATE-"
@@ -44,7 +46,7 @@ def aggregate_table(
     check_arity("aggregate", "subtractor", subtractor, "key", "value", "aggregate")
     wanted = _wanted(grouped, options).with_serdes_or(grouped.key_serde)
     make = partial(TableAggregate, initializer=initializer, adder=adder, subtractor=subtractor)
-    return _add(grouped, make, wanted, name, _AGGREGATE)
+    return _add(grouped, make, wanted, name, _AGGREGATE, stores_of(adder))
 
 
 def reduce_table(
@@ -72,6 +74,7 @@ def _add(
     wanted: Materialization,
     name: str | None,
     prefix: str,
+    stores: tuple[StoreSpec, ...] = (),
 ) -> Table:
     graph, names = grouped.graph, grouped.graph.names
     sink = names.suffixed_or_new(name, "-sink", "KSTREAM-SINK-")
@@ -82,7 +85,7 @@ def _add(
         grouped.repartition = ChangeRepartition(source, sink, topic, grouped)
     graph.add(grouped.repartition, grouped.node)
     state = AggregatedTable(key_value_store(wanted))
-    node = Operator(node_name, make, table=state, output_versioned=wanted.is_versioned)
+    node = Operator(node_name, make, table=state, adds=stores, output_versioned=wanted.is_versioned)
     graph.add(node, grouped.repartition)
     return Table(
         name=node_name,

@@ -43,6 +43,7 @@ def window_aggregate_stream(
             idle_ms=idle_ms,
         ),
         table=AggregatedTable(window_store(wanted, windows, emit)),
+        adds=fold.stores,
         grace_ms=windows.grace_ms,
         output_versioned=False,
     )

@@ -15,6 +15,7 @@ from penstock.model.versioned import (
     PUT_RETURN_CODE_VALID_TO_UNDEFINED,
     ValueAndTimestamp,
 )
+from penstock.processor.store_fold import StoreFold
 from penstock.state.spec import StoreKind
 from penstock.topology.nodes.aggregations.aggregate import Aggregate, Reduce
 
@@ -34,9 +35,10 @@ class AggregateExecutor(Executor[Aggregate]):
     """
 
     def init(self) -> None:
-        self.process = _process(  # type: ignore[assignment, method-assign]
-            self, self.node.initializer, self.node.fn
-        )
+        fn = self.node.fn
+        if isinstance(fn, StoreFold):
+            fn = fn.over_rows(self.task.store(fn.spec.name))
+        self.process = _process(self, self.node.initializer, fn)  # type: ignore[assignment, method-assign]
 
 
 @executes(Reduce)

@@ -15,6 +15,7 @@ from penstock.model.change import Change
 from penstock.model.record import Headers
 from penstock.model.rules.fold_rule import FOLD
 from penstock.model.rules.regroup_rule import Step, aggregate_step, reduce_step
+from penstock.processor.store_fold import StoreFold
 from penstock.topology.nodes.aggregations.table_aggregate import TableAggregate, TableReduce
 from penstock.topology.nodes.node import TableNode
 
@@ -46,7 +47,10 @@ class TableAggregateExecutor(_TableFoldExecutor):
     """Subtracts the old row, then adds the new one, and forwards the result as one change."""
 
     def step(self) -> Step:
-        return aggregate_step(self.node.initializer, self.node.adder, self.node.subtractor)
+        adder = self.node.adder
+        if isinstance(adder, StoreFold):
+            return adder.over_changes(self.task.store(adder.spec.name))
+        return aggregate_step(self.node.initializer, adder, self.node.subtractor)
 
 
 @executes(TableReduce)

@@ -13,6 +13,7 @@ from penstock.kernel.columns.cache_handoff import CachedTable, contexts_at
 from penstock.kernel.columns.column_executor import vectorises
 from penstock.kernel.columns.effects import Effects
 from penstock.kernel.columns.folds.column_folds import Through
+from penstock.kernel.columns.folds.known_folds import check_has_no_store
 from penstock.kernel.columns.folds.store_fidelity import store_read
 from penstock.kernel.columns.functions import called, checked_by, pure
 from penstock.kernel.columns.gathered import Gathered
@@ -211,6 +212,7 @@ class TableAggregateColumns(TableFoldColumns):
     """Subtracts the old row, then adds the new one."""
 
     def __init__(self, node: TableAggregate, task: TaskServices) -> None:
+        check_has_no_store(node.adder)
         start = pure(node.initializer, "its initializer")
         adder, subtractor = pure(node.adder, "its adder"), pure(node.subtractor, "its subtractor")
         step = aggregate_step(called(start), called(adder), called(subtractor))

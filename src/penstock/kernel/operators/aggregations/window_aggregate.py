@@ -17,6 +17,7 @@ from penstock.model.rules.fold_rule import WINDOW_FOLD
 from penstock.model.versioned import ValueAndTimestamp
 from penstock.model.windows.definitions import rule_of
 from penstock.model.windows.windowed import Windowed
+from penstock.processor.store_fold import StoreFold
 from penstock.state.window.window_keys import shared_windows
 from penstock.topology.nodes.aggregations.window_aggregate import WindowAggregate
 
@@ -67,6 +68,9 @@ class WindowAggregateExecutor(Executor[WindowAggregate]):
     def _fold(self) -> Callable[[Any, Any, int, Headers, int], None]:
         node, forward, forward_at = self.node, self.forward, self.forward_at
         initializer, fn, sends_old = node.initializer, node.fn, node.sends_old
+        in_window = None
+        if isinstance(fn, StoreFold):
+            in_window = fn.over_windows(self.task.store(fn.spec.name))
         read, write, is_newer = self._store.read, self._store.write, WINDOW_FOLD.is_newer
         window_from = shared_windows(node.windows.size_ms)
         # With final results, the cache has no listener: results are read when a window closes.
@@ -82,7 +86,7 @@ class WindowAggregateExecutor(Executor[WindowAggregate]):
                 old, newest = row
                 if is_newer(timestamp, newest):
                     newest = timestamp
-            new = fn(key, value, old)
+            new = fn(key, value, old) if in_window is None else in_window(key, value, old, start)
             row = None if new is None else make(ValueAndTimestamp, (new, newest))
             write(place, row, start)
             if is_silent:

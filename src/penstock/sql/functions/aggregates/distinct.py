@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
 from penstock.model.sql.types import BIGINT, ArrayType, Field, SqlType, StructType
+from penstock.sql.functions.aggregates.basic import same
 from penstock.sql.functions.registry import Aggregator
 
 #: Aggregates whose result depends only on which values a group has, not on how often.
 ONLY_DISTINCT = frozenset({"MIN", "MAX", "COUNT_DISTINCT"})
+#: Aggregates that can take a value back without all others: those with ``undo``, and MIN and MAX,
+#: which need the first of the others.
+_TAKE_BACK = frozenset({"COUNT", "COUNT_DISTINCT", "SUM", "AVG", "MIN", "MAX"})
 
 Entries = list[dict[str, Any]]
+
+
+def distinct_values(name: str, inner: Aggregator, type_: SqlType, *, is_table: bool) -> Aggregator:
+    """Return the aggregator of a group's distinct values.
+
+    Each value is a row of another store wherever that is possible. In a session it is not: two
+    sessions can become one, and all their values would have to move with every record. Other
+    aggregates of a table, such as COLLECT_LIST, cannot take one value back. These keep the values
+    in the group's row.
+    """
+    in_one_row = over_distinct(inner, type_)
+    if is_table and name not in _TAKE_BACK:
+        return in_one_row
+    return replace(
+        inner,
+        keeps_values=True,
+        is_distinct=True,
+        is_order_free=False,
+        over_columns=None,
+        in_sessions=in_one_row,
+    )
 
 
 def over_distinct(inner: Aggregator, type_: SqlType) -> Aggregator:
@@ -49,4 +75,16 @@ def over_distinct(inner: Aggregator, type_: SqlType) -> Aggregator:
         lambda state, value: moved(state, value, -1),
         arity=1,
         keeps_values=True,
+    )
+
+
+def exact_count(estimate: Aggregator) -> Aggregator:
+    """Return the exact count that takes the place of COUNT_DISTINCT's estimate."""
+    return replace(
+        estimate,
+        initialize=int,
+        aggregate=lambda n, _: n + 1,
+        map=same,
+        state_type=BIGINT,
+        undo=lambda n, _: n - 1,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
@@ -27,6 +27,12 @@ from penstock.sql.ksql_settings import FINAL_IDLE
 from penstock.sql.planner.grouping import bind
 from penstock.sql.planner.lowering.column_forms import ColumnForm, RowsForm, is_known, rows_in
 from penstock.sql.planner.lowering.context import Lowering, Row, RowFunction
+from penstock.sql.planner.lowering.distinct_values import (
+    DistinctCall,
+    DistinctFold,
+    distinct_fold,
+    values_store,
+)
 from penstock.sql.planner.lowering.pending import PendingRows, PendingTable, made
 from penstock.sql.planner.lowering.rows import row_serde
 from penstock.sql.planner.steps import AggregateStep
@@ -57,6 +63,8 @@ class _Fold:
     slices: tuple[slice, ...]
     arguments: RowFunction[Row]
     argument_types: tuple[Any, ...]
+    #: The same fold with its distinct values in a second store, if it has any.
+    in_rows: DistinctFold | None
 
     @staticmethod
     def of(step: AggregateStep, lowering: Lowering) -> _Fold:
@@ -64,6 +72,7 @@ class _Fold:
         aggregators: list[Aggregator] = []
         slices: list[slice] = []
         expressions: list[Any] = []
+        distinct: list[DistinctCall] = []
         for call in step.calls:
             bound = bind(call, columns, lowering.environment, is_table=step.input.is_table)
             start = len(expressions)
@@ -72,12 +81,16 @@ class _Fold:
                 bound = bound.in_sessions or bound
             aggregators.append(bound)
             slices.append(slice(start, len(expressions)))
+            argument = call.arguments[0] if bound.is_distinct else None
+            is_descending = bound.is_distinct and bound.undo is None and call.name == "MAX"
+            distinct.append(DistinctCall(bound, slices[-1], argument, is_descending))
         types = [lowering.environment.type_of(e, columns) for e in expressions]
         return _Fold(
             tuple(aggregators),
             tuple(slices),
             lowering.values(expressions, columns),
             tuple(types),
+            _in_rows(step, distinct, types),
         )
 
     def initial(self) -> Row | None:
@@ -88,8 +101,10 @@ class _Fold:
         parts = zip(self.aggregators, self.slices, self._started(states), strict=True)
         return tuple([each.aggregate(state, *values[cut]) for each, cut, state in parts])
 
-    def adder(self) -> ColumnAggregator:
+    def adder(self) -> ColumnAggregator | DistinctFold:
         """Return ``add`` together with its aggregates, which can also run over columns."""
+        if self.in_rows is not None:
+            return self.in_rows
         fields = (
             FieldFold(cut, each.initialize, each.aggregate, each.over_columns)
             for each, cut in zip(self.aggregators, self.slices, strict=True)
@@ -125,6 +140,21 @@ class _Fold:
 
     def results(self, states: Row) -> list[Any]:
         return [each.map(state) for each, state in zip(self.aggregators, states, strict=True)]
+
+
+def _in_rows(
+    step: AggregateStep, calls: Sequence[DistinctCall], argument_types: Sequence[Any]
+) -> DistinctFold | None:
+    """Return the fold that keeps distinct values as rows; None if no call has any."""
+    if all(call.argument is None for call in calls):
+        return None
+    windows: Any = None
+    retention: int | None = None
+    if step.window_clause is not None:
+        windows = dsl_windows(step.window_clause, is_final=step.is_final)
+        retention = retention_ms(step.window_clause)
+    store = values_store(f"{step.name}-Aggregate-Values", windows, retention)
+    return distinct_fold(store, calls, [column.type for column in step.key], argument_types)
 
 
 def _over_stream(
@@ -269,7 +299,7 @@ def _over_table(
         ),
     )
     table: KTable[Any, Any] = grouped.aggregate(
-        fold.initial, fold.add, fold.subtract, _store(step, lowering, fold)
+        fold.initial, fold.in_rows or fold.add, fold.subtract, _store(step, lowering, fold)
     )
     return table
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable
 from typing import Any
 
+from penstock.model import java
 from penstock.model.sql.types import (
     BOOLEAN,
     BYTES,
@@ -61,6 +63,9 @@ def _ended(data: bytes) -> bytes:
 
 def _double(value: float) -> bytes:
     # -0.0 and 0.0 are equal.
+    if value != value:
+        # Whatever made it not a number, it is one value.
+        value = math.nan
     bits = int.from_bytes(struct.pack(">d", value + 0.0), "big")
     turned = bits ^ (2**64 - 1) if bits & _LONG else bits | _LONG
     return turned.to_bytes(8, "big")
@@ -71,7 +76,8 @@ def _decimal(type_: DecimalType) -> Encode:
     width = (2 * largest).bit_length() // 8 + 1
 
     def encode(value: Any) -> bytes:
-        number: int = int(value.scaleb(type_.scale)) + largest
+        # The default context would round what has more than 28 digits.
+        number: int = int(value.scaleb(type_.scale, context=java.EXACT)) + largest
         return number.to_bytes(width, "big")
 
     return encode
