@@ -49,7 +49,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from penstock.connect.connect import Connect
+    from penstock.runtime.spark.history.inputs import BatchInput, DataFrame, SparkSession
     from penstock.sql.catalog.schema import SourceColumn
+    from penstock.sql.queries.batch import SqlBatchResult
     from penstock.sql.queries.local import LocalQueries
     from penstock.sql.queries.spark_queries import SparkQueries
 
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
 # does not need them, so they are imported when the first query runs.
 _LOCAL = "penstock.sql.queries.local"
 _SPARK = "penstock.sql.queries.spark_queries"
+_BATCH = "penstock.sql.queries.batch"
 _AD_HOC = "penstock.sql.queries.ad_hoc"
 _CONNECT = "penstock.connect.access"
 
@@ -404,6 +407,33 @@ class SqlEngine:
         running = self.connect(config)
         running.sync()
         return running
+
+    def run_batch(
+        self,
+        inputs: Mapping[str, DataFrame | BatchInput],
+        spark: SparkSession,
+        *,
+        wall_clock: int = 0,
+    ) -> SqlBatchResult:
+        """Run all persistent queries over history, on Spark's own data path.
+
+        Each query runs once over all of its input, as ``penstock.run_batch`` runs a topology; what
+        it writes is the history of the queries that read it. Rows of INSERT VALUES belong to it.
+
+        Args:
+            inputs: By stream, table or topic its history: a DataFrame with the columns that it
+                declares and their time in ``timestamp`` or ``ROWTIME``, or with the records of its
+                topic as ``key`` and ``value``. A ``BatchInput`` says which columns these are.
+            spark: The session.
+            wall_clock: The present time for functions and for rows inserted without ROWTIME, in
+                milliseconds.
+
+        Raises:
+            AnalysisError: a source has no history, or its history lacks a column.
+        """
+        module: Any = importlib.import_module(_BATCH)
+        result: SqlBatchResult = module.SqlBatchResult(self, inputs, spark, wall_clock=wall_clock)
+        return result
 
     def connect(
         self, config: Mapping[str, Any] | None = None, *, keeps_paused: bool = True

@@ -13,11 +13,11 @@ from typer.testing import CliRunner, Result
 from penstock.cli.main import app
 from penstock.cli.sql import commands as command
 from penstock.cli.sql.results import RowLines, json_of, plain
-from penstock.cli.sql.run import _samples
 from penstock.errors import MissingExtraError
 from penstock.model.sql.types import BIGINT, BYTES, DATE, STRING, ArrayType
 from penstock.sql import SqlEngine
 from penstock.sql.catalog.schema import SourceColumn
+from penstock.testing.sql.script import input_rows
 
 CLICKS = """
 CREATE STREAM clicks (usr VARCHAR KEY, page VARCHAR)
@@ -192,7 +192,7 @@ def test_samples_leave_the_rows_of_insert_values_alone() -> None:
     engine = SqlEngine()
     engine.execute(f"{CLICKS}INSERT INTO clicks VALUES ('ann', '/home');")
     record = {"topic": "clicks", "key": "bob", "value": {"PAGE": "/buy"}, "timestamp": 7}
-    (sample,) = _samples(engine, [record])
+    (sample,) = input_rows(engine, [record])
     assert (sample.key, sample.value, sample.timestamp) == (b"bob", b'{"PAGE":"/buy"}', 7)
     assert [kept.key for kept in engine.outbox] == [b"ann"]
 
@@ -202,4 +202,4 @@ def test_sample_at_time_0_keeps_its_time() -> None:
     engine = SqlEngine()
     engine.execute("CREATE STREAM s (a INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');")
     given = [{"topic": "s", "value": {"A": 1}, "timestamp": 0}, {"topic": "s", "value": {"A": 2}}]
-    assert [sample.timestamp for sample in _samples(engine, given)] == [0, None]
+    assert [sample.timestamp for sample in input_rows(engine, given)] == [0, None]

@@ -152,6 +152,26 @@ def run(
         Path | None,
         typer.Option("--input", "-i", metavar="FILE", exists=True, help="JSON records to write."),
     ] = None,
+    batch: Annotated[
+        bool, typer.Option("--batch", help="Run over --history as Spark jobs, then stop.")
+    ] = False,
+    history: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--history",
+            metavar="NAME=KIND:PLACE",
+            help="With --batch, the history of a stream, table or topic:"
+            " orders=parquet:/lake/orders?timestamp=ordered_at.",
+        ),
+    ] = None,
+    outputs: Annotated[
+        str | None,
+        typer.Option(
+            "--outputs",
+            metavar="KIND:FOLDER",
+            help="With --batch, where rows go, in a folder for each stream and table.",
+        ),
+    ] = None,
     define: DefineOption = None,
     config: ConfigOption = None,
     extensions: ExtensionsOption = None,
@@ -165,7 +185,28 @@ def run(
     Nothing runs unless every statement is accepted. Ctrl-C and SIGTERM end all queries after
     the batches under way; the next run continues where this one ended. Without a broker
     in --bootstrap, in --config or in the project a private one is started.
+
+    With --batch the queries run once over files or tables, without Kafka. Columns are those of the
+    stream, or records of its topic as key and value; the time of a row is timestamp or ROWTIME.
     """
+    if batch:
+        needing_sql("penstock.cli.sql.batch").run_batch(
+            script,
+            settings=pairs("--config", config)
+            | ({} if master is None else {"spark.master": master}),
+            bootstrap=bootstrap,
+            variables=defined(define),
+            extensions=extensions,
+            inputs=inputs,
+            history=history or (),
+            outputs=outputs,
+            is_verbose=verbose,
+            as_json=as_json,
+        )
+        return
+    if history or outputs:
+        name = "--history" if history else "--outputs"
+        raise typer.BadParameter("it belongs to --batch", param_hint=name)
     command = needing_sql("penstock.cli.sql.run")
     command.run_script(
         script,

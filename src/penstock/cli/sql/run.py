@@ -29,10 +29,10 @@ from penstock.sql import SqlEngine
 from penstock.sql.queries.push import PushQuery
 from penstock.sql.queries.spark_push import RunningPush
 from penstock.sql.queries.spark_queries import SparkQueries
-from penstock.sql.results import OutgoingRecord, PrintResult, StatementResult
+from penstock.sql.results import PrintResult, StatementResult
 from penstock.sql.starting import cluster_settings, new_engine
 from penstock.sql.statements.connectors import asks_connect
-from penstock.testing.sql.script import ScriptTopics
+from penstock.testing.sql.script import input_rows
 
 #: How long all queries must be idle. One idle query is not enough, since queries feed each other.
 _IDLE_S = 1.5
@@ -69,7 +69,7 @@ def run_script(
         if connection is not None:
             stack.callback(connection.connectors.close)
         results = engine.execute(text, answers=False)
-        samples = _samples(engine, given)
+        samples = input_rows(engine, given)
         for result in results:
             print_result(result, as_json=as_json)
         run = ScriptRun(engine, results, connection)
@@ -118,18 +118,6 @@ def _feed(
     feed.write_first(rows)
     if not is_finite:
         feed.resume()
-
-
-def _samples(engine: SqlEngine, given: list[dict[str, Any]]) -> list[OutgoingRecord]:
-    """Return sample records as bytes, in the formats of the script's streams and tables."""
-    topics = ScriptTopics(engine)
-    topics.learn_sources()
-    # A record without a timestamp gets the present time. 0 is a valid timestamp.
-    times = [None if data.get("timestamp") is None else int(data["timestamp"]) for data in given]
-    return [
-        OutgoingRecord(each.topic, each.key, each.value, time_ms, each.headers)
-        for each, time_ms in zip(topics.input_records(given), times, strict=True)
-    ]
 
 
 def merged_settings(

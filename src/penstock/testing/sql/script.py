@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import struct
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from penstock.formats.rows import RowSerde
@@ -17,6 +17,7 @@ from penstock.sql import SqlEngine
 from penstock.sql.catalog.catalog import DataSource
 from penstock.sql.planner.lowering.context import Lowering
 from penstock.sql.queries.local import LocalQuery
+from penstock.sql.results import OutgoingRecord
 from penstock.testing.sql.compare import difference
 from penstock.testing.sql.records import to_bytes
 
@@ -145,6 +146,20 @@ class ScriptTopics:
             self._sources[topic],
             ignores_zero_time=bool(self._inserted),
         )
+
+
+def input_rows(engine: SqlEngine, given: Sequence[TestData]) -> list[OutgoingRecord]:
+    """Return records of a file as bytes, in the formats of the engine's streams and tables.
+
+    A record without a timestamp has none here, either: 0 is a valid timestamp.
+    """
+    topics = ScriptTopics(engine)
+    topics.learn_sources()
+    times = [None if data.get("timestamp") is None else int(data["timestamp"]) for data in given]
+    return [
+        OutgoingRecord(each.topic, each.key, each.value, time_ms, each.headers)
+        for each, time_ms in zip(topics.input_records(given), times, strict=True)
+    ]
 
 
 def _base64(text: str | None) -> bytes | None:

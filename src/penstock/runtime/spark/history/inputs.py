@@ -9,7 +9,7 @@ from typing import Any
 import cloudpickle
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import (
     ArrayType,
@@ -31,6 +31,9 @@ from penstock.runtime.spark.driver.pickling import packed
 from penstock.serde.base import Serde
 from penstock.serde.column_serde import HasColumnSerde
 from penstock.topology.validate import nearest
+
+#: Spark's names for those who plan, and must not import Spark.
+__all__ = ["BatchInput", "DataFrame", "SparkSession", "TopicSerdes", "millis", "records"]
 
 _HEADERS = "array<struct<key:string,value:binary>>"
 #: What records look like once their keys and values are bytes.
