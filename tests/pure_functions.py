@@ -11,7 +11,7 @@ from types import FunctionType
 from typing import Any
 
 from penstock import Topology
-from penstock.expr.aggregates import count_start, count_step
+from penstock.expr.aggregates import count_merge, count_start, count_step
 from penstock.model.column_function import ColumnFunction
 from penstock.topology.nodes import (
     Aggregate,
@@ -25,6 +25,7 @@ from penstock.topology.nodes import (
     Node,
     Reduce,
     SelectKey,
+    SessionAggregate,
     StreamJoin,
     StreamTableJoin,
     TableAggregate,
@@ -51,7 +52,7 @@ def _declared(fn: Any) -> Any:
     """Wrap a function of Python; the planner knows those of C that matter, and how to count."""
     if isinstance(fn, tuple):
         return tuple(map(_declared, fn))
-    if fn in (count_start, count_step):
+    if fn in (count_start, count_step, count_merge):
         return fn
     return ColumnFunction(fn) if isinstance(fn, FunctionType) else fn
 
@@ -68,6 +69,7 @@ _FUNCTIONS: dict[type[Node], tuple[str, ...]] = {
     MapValues: ("fn",),
     Reduce: ("fn",),
     SelectKey: ("fn",),
+    SessionAggregate: ("initializer", "fn", "merger"),
     StreamJoin: ("joiner",),
     StreamTableJoin: ("joiner",),
     TableAggregate: ("initializer", "adder", "subtractor"),

@@ -268,6 +268,66 @@ def kept_counts(builder: ps.StreamsBuilder) -> None:
     counted.to_stream().to("out", key_serde=windowed, value_serde="long")
 
 
+def sessions(builder: ps.StreamsBuilder) -> None:
+    """Sessions that grow, merge and close; a key is late if all that it touches is closed."""
+    windows = ps.SessionWindows.of_inactivity_gap_and_grace("10s", "5s")
+    grouped = builder.stream("in", key="string", value="json").group_by_key()
+    counted = grouped.windowed_by(windows).count("counts")
+    windowed = ps.WindowedSerdes.session_windowed("string")
+    counted.to_stream().to("out", key_serde=windowed, value_serde="long")
+    name = ps.key["key"] + "@" + ps.key["start"].cast(str) + "-" + ps.key["end"].cast(str)
+    counted.to_stream(name).to("other", key_serde="string", value_serde="long")
+
+
+def kept_sessions(builder: ps.StreamsBuilder) -> None:
+    """Sessions that stay in their store; the texts of both parts show how they were merged."""
+    windows = ps.SessionWindows.of_inactivity_gap_and_grace("20s", "15s")
+    grouped = builder.stream("in", key="string", value="json").group_by_key()
+    kept = ps.Materialized(name="texts", value_serde="string", retention="1h")
+    texts = grouped.windowed_by(windows).aggregate(
+        lambda: "<", lambda key, value, text: f"{text}{value}"[-40:],
+        lambda key, one, other: f"{key}({one}|{other})"[-40:], kept,
+    )  # fmt: skip
+    texts.to_stream(lambda windowed, _: f"{windowed.key}@{windowed.start}-{windowed.end}").to(
+        "out", key_serde="string", value_serde="string"
+    )
+
+
+def session_sums(builder: ps.StreamsBuilder) -> None:
+    """Aggregates over expressions, and a filter that asks for old values."""
+    windows = ps.SessionWindows.of_inactivity_gap_and_grace("5s", "10s")
+    grouped = builder.stream("in", key="string", value="json").group_by_key()
+    totals = grouped.windowed_by(windows).aggregate(
+        total=ps.sum_(amount), least=ps.min_(amount), seen=ps.collect(ps.col("s")), n=ps.count()
+    )
+    totals.filter(ps.col("n") > 1).to_stream().map_values(ps.value).to(
+        "out", key_serde=ps.WindowedSerdes.session_windowed("string"), value_serde="json"
+    )
+    sums = grouped.windowed_by(windows).aggregate(ps.sum_(amount), value_serde="double")
+    sums.to_stream(ps.key["key"]).to("other", key_serde="string", value_serde="double")
+
+
+def session_documents(builder: ps.StreamsBuilder) -> None:
+    """States that the store changes, a reduction, and functions of the user behind the cache."""
+    seen: set[str] = set()
+    windows = ps.SessionWindows.of_inactivity_gap_and_grace("10s", "10s")
+    stream = builder.stream("in", key="string", value="json")
+    grouped = stream.filter(ps.value.is_not_null()).group_by_key()
+    documents = grouped.windowed_by(windows).aggregate(
+        lambda: {"seen": ()},
+        lambda key, value, state: {"seen": [*state["seen"], type_name(state["seen"]), key][-5:]},
+        lambda key, one, other: {"seen": [*one["seen"], type_name(one["seen"]), *other["seen"]]},
+        value_serde="json",
+    )
+    documents.to_stream(lambda windowed, _: str(windowed.start)).to("out", value_serde="json")
+    latest = grouped.windowed_by(windows).reduce(
+        lambda one, other: {"n": other.get("n"), "before": one.get("n")}, value_serde="json"
+    )
+    latest.to_stream(lambda windowed, _: seen.clear() or f"{windowed.end}").to(
+        "other", value_serde="json"
+    )
+
+
 def table_mapped(builder: ps.StreamsBuilder) -> None:
     """Tombstones stay tombstones, and the function does not see them."""
     rows = builder.table("in", key="string", value="json")
@@ -581,11 +641,12 @@ WITH_FUNCTIONS = [mapped, reduced_by_functions, joined_by_a_function]
 #: Programs whose functions raise for some records.
 RAISING = [one_by_one]
 #: Programs that leave the results of a fold to its cache, and run by record without one.
-BEHIND_A_CACHE = [one_by_one, regrouped, suppressed]
+BEHIND_A_CACHE = [one_by_one, regrouped, suppressed, session_documents]
 BUILDS = [
     stateless, arithmetic, typed, divided, merged, merged_counts, moved, moved_counts, counts,
     some_counts, repartitioned, sums, least,
     doubles, windows, one_by_one, having, regrouped, suppressed, hopping, kept_windows, kept_counts,
+    sessions, kept_sessions, session_sums, session_documents,
     reduced, joined, left_joined, table, table_filtered, table_mapped, global_joined,
     global_left_joined, mapped, reduced_by_functions, joined_by_a_function, processed,
     with_lambdas, lambda_sums, lambda_documents, lambda_windows,

@@ -98,6 +98,9 @@ QUERIES = {
         SELECT k, COUNT(*) AS c FROM i
         WINDOW HOPPING (SIZE 30 SECONDS, ADVANCE BY 10 SECONDS, GRACE PERIOD 10 SECONDS)
         GROUP BY k""",
+    "sessions": f"""CREATE TABLE o {OUT} AS
+        SELECT k, SUM(n) AS total, COUNT(*) AS c, MIN(s) AS least, WINDOWEND AS till FROM i
+        WINDOW SESSION (10 SECONDS, GRACE PERIOD 5 SECONDS) GROUP BY k HAVING COUNT(*) > 1""",
     "joined": f"""CREATE STREAM o {OUT} AS
         SELECT i.k AS k, i.n AS one, t.n AS other FROM i JOIN t ON i.k = t.k""",
     "left_joined": f"""CREATE STREAM o {OUT} AS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from penstock.model.windows.session_rule import SessionRule
-from penstock.model.windows.windowed import Window
 
 RULE = SessionRule(gap_ms=10, grace_ms=5)
 
@@ -24,8 +23,8 @@ def test_session_is_open_until_gap_and_grace_have_passed() -> None:
 
 def test_merged_session_spans_both() -> None:
     """Whichever begins or ends first."""
-    assert RULE.merged(50, 50, Window(40, 45)) == (40, 50)
-    assert RULE.merged(40, 50, Window(45, 60)) == (40, 60)
+    assert RULE.merged(50, 50, 40, 45) == (40, 50)
+    assert RULE.merged(40, 50, 45, 60) == (40, 60)
 
 
 def test_session_of_one_timestamp_is_overwritten() -> None:

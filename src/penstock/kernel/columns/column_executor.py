@@ -9,7 +9,7 @@ from penstock.kernel.columns.batch import Batch
 from penstock.kernel.columns.effects import Effects
 from penstock.serde.base import Serde
 from penstock.serde.columns import column_serde_of
-from penstock.serde.windowed import TimeWindowedSerde
+from penstock.serde.windowed import SessionWindowedSerde, TimeWindowedSerde
 from penstock.topology.nodes.node import Node
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def no_form(node: Node) -> str:
 
 
 def require_known(serde: Serde[Any], part: str) -> None:
-    if isinstance(serde, TimeWindowedSerde) and serde.inner is not None:
+    if isinstance(serde, TimeWindowedSerde | SessionWindowedSerde) and serde.inner is not None:
         serde = serde.inner
     if column_serde_of(serde) is None:
         raise NotVectorisableError(f"{part} serde {type(serde).__name__} has no column form")

@@ -29,6 +29,7 @@ from penstock.expr.expression import (
     field_of,
 )
 from penstock.kernel.columns.batch_column import BatchColumn, WindowedColumn
+from penstock.kernel.columns.session_column import SessionColumn
 from penstock.model.user_code import UserCodeError, user_code
 
 Values = Sequence[Any]
@@ -83,7 +84,7 @@ def evaluate(  # noqa: PLR0911 - one case per kind of expression
 
 
 def _fields(of: Expression, name: Any, first: BatchColumn, second: BatchColumn) -> Values:
-    if isinstance(of, Key) and isinstance(first, WindowedColumn):
+    if isinstance(of, Key) and isinstance(first, WindowedColumn | SessionColumn):
         found = first.member(name)
         if found is not None:
             return found

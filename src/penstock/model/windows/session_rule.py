@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from penstock.model.rules.drop_reasons import NULL_KEY
 from penstock.model.rules.null_rule import NullRule
-from penstock.model.windows.windowed import Window
 
 #: A record without a value belongs to a session like any other.
 SESSION_NULLS = NullRule(NULL_KEY, takes_null_value=True)
@@ -34,9 +33,9 @@ class SessionRule:
         """Return the earliest end and the latest start of sessions that a record belongs to."""
         return max(0, timestamp - self.gap_ms), timestamp + self.gap_ms
 
-    def merged(self, start: int, end: int, other: Window) -> tuple[int, int]:
+    def merged(self, start: int, end: int, other_start: int, other_end: int) -> tuple[int, int]:
         """Return start and end of the session that this one and another become."""
-        return min(start, other.start), max(end, other.end)
+        return min(start, other_start), max(end, other_end)
 
     def replaces(self, start: int, end: int) -> bool:
         """Tell whether a new session takes the place of those that it was merged from.

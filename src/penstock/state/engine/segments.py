@@ -127,8 +127,10 @@ class Segments:
         rows = iter(found)
         return [next(rows) if time in prefixes else None for time in times]
 
-    def put_all(self, times: Sequence[int], keys: Sequence[bytes], values: Sequence[bytes]) -> int:
-        """Write entries with different keys in order, and return how many were too old.
+    def put_all(
+        self, times: Sequence[int], keys: Sequence[bytes], values: Sequence[bytes | None]
+    ) -> int:
+        """Write entries in order, and return how many were too old.
 
         An entry that expires because of a later one is not written.
         """

@@ -38,6 +38,11 @@ class CachedSegments:
             self._note(segment)
         self._cache.put(cache_key, value)
 
+    def put_clean(self, cache_key: bytes, value: bytes, time: int) -> None:
+        """Keep a value as ``put`` does, but without a write that waits for the flush."""
+        self._note(self._segment(time))
+        self._cache.put_clean(cache_key, value)
+
     def _note(self, segment: int) -> None:
         place = bisect_left(self._written, segment)
         if place == len(self._written) or self._written[place] != segment:

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from penstock.model.time.duration import MAX_LONG
 from penstock.state.bytes_store import BytesStore
 from penstock.state.engine.segments import Bounds, Segments
 from penstock.state.session.session_bytes import SessionEntry
-from penstock.state.window.window_bytes import ChangelogRecord, KeyRange, WindowRules, is_within
+from penstock.state.window.window_bytes import (
+    ChangelogRecord,
+    KeyRange,
+    WindowRules,
+    is_within,
+)
 from penstock.state.window.window_keys import (
+    SESSION_SUFFIX_SIZE,
     after,
     highest_session_key,
     session_key,
     session_key_time,
     split_session_key,
 )
+
+#: A scan of all keys reads an entry in the tenth part of the time that a scan of one key takes to
+#: begin.
+_SCANNED_PER_KEY = 10
 
 
 class SegmentedSessions:
@@ -56,6 +66,40 @@ class SegmentedSessions:
                 found.append((end, start, key, value))
         for end, start, key, value in sorted(found):
             yield key, start, end, value
+
+    @property
+    def stream_time(self) -> int:
+        """Return the latest end of all writes, or -1."""
+        return self._segments.stream_time
+
+    def oldest_readable(self, stream_time: int) -> int:
+        """Return the first end that is not hidden at a stream time."""
+        return stream_time - self._rules.retention_ms + 1
+
+    def entries_of(self, keys: Collection[bytes], earliest_end: int) -> list[SessionEntry]:
+        """Return the sessions of these keys that end there or later, each key's as in ``scan``.
+
+        Between two keys, the order is that of the store or any other.
+        """
+        earliest_end = max(earliest_end, self._segments.oldest_readable, 0)
+        found: list[SessionEntry] = []
+        at_most = _SCANNED_PER_KEY * len(keys)
+        for number, (data, value) in enumerate(self._segments.scan(earliest_end, MAX_LONG)):
+            if number == at_most:
+                scans = (self.scan((key, key), earliest_end, MAX_LONG) for key in keys)
+                return [entry for scan in scans for entry in scan]
+            if data[:-SESSION_SUFFIX_SIZE] in keys:
+                key, start, end = split_session_key(data)
+                if end >= earliest_end:
+                    found.append((key, start, end, value))
+        return found
+
+    def put_all(
+        self, session_keys: Sequence[bytes], ends: Sequence[int], values: Sequence[bytes | None]
+    ) -> None:
+        """Write sessions in this order, with the same result as calls of ``put``."""
+        for _ in range(self._segments.put_all(ends, session_keys, values)):
+            self._rules.expired()
 
     def restore(self, records: Iterable[ChangelogRecord]) -> None:
         self._segments.write_all(

@@ -16,6 +16,7 @@ from penstock.state.environment import StoreEnvironment
 from penstock.state.header_rows import HeadersChangelog, restored_rows, row_codecs
 from penstock.state.iterators import PeekingIterator, empty_iterator
 from penstock.state.key_value.key_value_store import warn_of_empty_range
+from penstock.state.layers.bulk_sessions import BulkSessions
 from penstock.state.layers.cached_session import CachedSessions
 from penstock.state.protocols import FlushListener
 from penstock.state.session.memory_session import MemorySessions
@@ -49,6 +50,7 @@ class TypedSessionStore(Generic[K, V]):
         keys: Codec,
         values: Codec,
         cached: CachedSessions | None = None,
+        bulk: BulkSessions | None = None,
         codecs: Mapping[StoreHeaders, Codec] | None = None,
     ) -> None:
         self.name = spec.name
@@ -62,6 +64,8 @@ class TypedSessionStore(Generic[K, V]):
         self._keys = keys
         self.use_values(values)
         self._cached = cached
+        #: All sessions of a batch at once, for column executors.
+        self.bulk = bulk
         self._is_open = True
 
     @property
@@ -210,13 +214,14 @@ class TypedSessionStore(Generic[K, V]):
 def open_session_store(spec: StoreSpec, env: StoreEnvironment) -> TypedSessionStore[Any, Any]:
     """Open a session store: engine, then logging, then caching, then serdes."""
     rules = window_rules(spec, env)
-    inner: SessionBytes
+    store: SessionBytes
     if not spec.persistent:
-        inner = MemorySessions(rules)
+        store = MemorySessions(rules)
     elif is_time_ordered(spec):
-        inner = TimeOrderedSessions(env.engine(spec.name), rules)
+        store = TimeOrderedSessions(env.engine(spec.name), rules)
     else:
-        inner = SegmentedSessions(env.engine(spec.name), rules)
+        store = SegmentedSessions(env.engine(spec.name), rules)
+    inner: SessionBytes = store
     changelog = env.changelog(spec.name) if spec.logging else None
     values, codecs = value_codec(spec, env), dict[StoreHeaders, Codec]()
     if spec.headers is not StoreHeaders.NONE:
@@ -236,6 +241,10 @@ def open_session_store(spec: StoreSpec, env: StoreEnvironment) -> TypedSessionSt
             interval_ms=rules.segment_interval_ms,
             in_memory=not spec.persistent,
         )
+    keys = key_codec(spec, env)
+    bulk = None
+    if isinstance(store, SegmentedSessions) and not codecs:
+        bulk = BulkSessions(store, changelog, cached, keys, values)
     return TypedSessionStore(
-        spec, inner, keys=key_codec(spec, env), values=values, cached=cached, codecs=codecs
+        spec, inner, keys=keys, values=values, cached=cached, bulk=bulk, codecs=codecs
     )

@@ -6,7 +6,7 @@ that byte order is key order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from struct import Struct
 
 from penstock.model.time.duration import MAX_LONG
@@ -18,6 +18,8 @@ _SHARED_WINDOWS = 4096
 
 _WINDOW_SUFFIX = Struct(">qi")
 _SESSION_SUFFIX = Struct(">qq")
+#: The size of the times behind the key of a session, in bytes.
+SESSION_SUFFIX_SIZE = _SESSION_SUFFIX.size
 _LONG = Struct(">q")
 _INT = Struct(">i")
 
@@ -51,6 +53,12 @@ def window_key_time(data: bytes) -> int:
 def session_key(key: bytes, start: int, end: int) -> bytes:
     """Return key, session end, session start: the end decides which sessions expire."""
     return key + _SESSION_SUFFIX.pack(end, start)
+
+
+def session_keys(keys: Sequence[bytes], starts: Sequence[int], ends: Sequence[int]) -> list[bytes]:
+    """Return what ``session_key`` returns for each session."""
+    times = map(_SESSION_SUFFIX.pack, ends, starts)
+    return [key + suffix for key, suffix in zip(keys, times, strict=True)]
 
 
 def split_session_key(data: bytes) -> SessionKey:

@@ -54,6 +54,13 @@ class FunctionFold:
         with user_code("an initializer"):
             return self._initializer()
 
+    def step(self, state: Any, *items: Any) -> Any:
+        """Call the aggregator for one record, which has these items."""
+        given = [None, None]
+        for place, item in zip(self._reads, items, strict=True):
+            given[place] = item
+        return self._step(*given, state)
+
     def items(self, batch: Batch) -> Items:
         columns = (batch.keys, batch.values)
         return [self._checked(columns[place].values()) for place in self._reads]

@@ -62,7 +62,7 @@ class SessionAggregateExecutor(Executor[SessionAggregate]):
             sessions = list(found)
         for session, merged in sessions:
             aggregate = node.merger(key, aggregate, merged)
-            start, end = rule.merged(start, end, session.window)
+            start, end = rule.merged(start, end, session.start, session.end)
         if not rule.is_open(end, close_time):
             self.task.dropped(node.name, EXPIRED_WINDOW)
             return

@@ -22,14 +22,15 @@ from penstock.model.columns.row_columns import taken
 from penstock.model.record import Headers
 from penstock.serde.change import ChangeSerde
 from penstock.serde.column_serde import Encoded
-from penstock.serde.windowed import TimeWindowedSerde
+from penstock.serde.windowed import SessionWindowedSerde, TimeWindowedSerde
 from penstock.topology.nodes import Sink
 
 if TYPE_CHECKING:
     from penstock.kernel.services import TaskServices
 
-#: The bytes of a windowed key end in eight bytes with the start of its window.
-_START_BYTES = 8
+#: The bytes of a windowed key end in times of eight bytes: the start of its window or, for a
+#: session, both its end and its start.
+_TIME_BYTES: dict[type, int] = {TimeWindowedSerde: 8, SessionWindowedSerde: 16}
 #: Stands for no partition: a record without a key may go to any.
 _ANY = -1
 
@@ -57,7 +58,7 @@ class SinkColumns(ColumnExecutor[Sink]):
         elif batch.values is not batch.keys or self._value != self._key:
             values = batch.values.encoded(self._value)
         timestamps, headers = batch.timestamps, batch.headers
-        if isinstance(self._key, TimeWindowedSerde):
+        if type(self._key) in _TIME_BYTES:
             effects.add(lambda: self._send_windows(keys, values, timestamps.tolist(), headers))
             return
         effects.add(
@@ -73,7 +74,7 @@ class SinkColumns(ColumnExecutor[Sink]):
     ) -> None:
         """Send each windowed key to the partition of the key alone, as the record executor does."""
         count = self.task.collector.partitions(self._topic)
-        partitions = partitions_for(keys, count, without=_START_BYTES)
+        partitions = partitions_for(keys, count, without=_TIME_BYTES[type(self._key)])
         if None in keys:
             partitions[[key is None for key in keys]] = _ANY
         found = np.unique(partitions).tolist()

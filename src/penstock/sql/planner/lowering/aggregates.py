@@ -186,7 +186,8 @@ def _over_stream(
     if isinstance(windows, SessionWindows):
         if not step.is_final:
             windowed = windowed.emit_strategy(EmitStrategy.WITH_OLD_VALUE)
-        return windowed.aggregate(fold.initial, fold.adder(), fold.merge, store)
+        merger = ColumnFunction(fold.merge)
+        return windowed.aggregate(fold.initial, fold.adder(), merger, store)
     return windowed.aggregate(fold.initial, fold.adder(), store)
 
 
