@@ -15,6 +15,7 @@ import pytest
 import penstock as ps
 from penstock.errors import TopologyError
 from penstock.kafka.admin import Admin
+from penstock.runtime.spark.driver.application_run import ApplicationRun
 from tests.integration.spark.application import counts
 from tests.integration.spark.instances import exact, thread_process, wait_for, words
 
@@ -138,6 +139,33 @@ def test_deleted_topic_of_a_pattern_leaves_the_others(
         wait_for(lambda: len(committed(sink)) == 4, 60)
         assert streams.error is None
     assert sorted(value for _, value in committed(sink))[0] == b"anew"
+
+
+def test_topic_of_a_pattern_made_smaller_under_a_start_does_not_end_it(
+    streams_of: Make, new_topic: Any, produce: Write, committed: Records, kafka_admin: Admin,
+    application_id: str, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Its offsets in the log are of partitions that are gone when the start asks for them."""
+    name, sink = new_topic(f"{application_id}-in", partitions=4), new_topic("out")
+    builder = ps.StreamsBuilder()
+    builder.stream(re.compile(f"{application_id}-in.*")).to(sink)
+    produce(name, *((f"k{number}", "before") for number in range(20)))
+    with streams_of(builder.build()) as streams:
+        assert streams.run_until_idle("60s")
+    lead = ApplicationRun.lead
+
+    def changed(run: ApplicationRun, spark: Any) -> Any:
+        monkeypatch.setattr(ApplicationRun, "lead", lead)
+        kafka_admin.delete_topics([name])
+        kafka_admin.create_topic(name, partitions=2)
+        produce(name, ("a", "after"))
+        return run.lead(spark)
+
+    monkeypatch.setattr(ApplicationRun, "lead", changed)
+    with streams_of(builder.build()) as streams:
+        assert streams.run_until_idle("60s")
+    values = sorted(value for _, value in committed(sink))
+    assert values == [b"after", *[b"before"] * 20]
 
 
 def test_source_topic_made_anew_is_read_from_its_beginning(

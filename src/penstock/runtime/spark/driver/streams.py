@@ -50,7 +50,7 @@ from penstock.runtime.spark.driver.observing.metadata import (
     thread_metadata,
 )
 from penstock.runtime.spark.driver.observing.serving import start_server
-from penstock.runtime.spark.driver.observing.start_waits import StartWaits, start_deadline
+from penstock.runtime.spark.driver.observing.start_waits import StartWaits
 from penstock.runtime.spark.driver.session import end_jvm, spark_session, stop_session
 from penstock.runtime.spark.driver.stores.asking import Asking
 from penstock.runtime.spark.driver.stores.instance_stores import InstanceStores
@@ -127,7 +127,6 @@ class KafkaStreams(Asking):
         self._has_spark = threading.Event()
         self._has_spark.set()
         self._leave_group = True
-        self._start_deadline = 0.0
         self._restore_listener: StateRestoreListener | None = None
         self._standby_listener: StandbyUpdateListener | None = None
         self._is_paused = False
@@ -147,7 +146,7 @@ class KafkaStreams(Asking):
                 fix="make a new KafkaStreams",
             )
         self._to(State.REBALANCING)
-        self._start_deadline = start_deadline(self._config)
+        self._waits.begin(self._config)
         log.info("starting %s\n%s", self._config[APPLICATION_ID], self._topology.describe())
         try:
             self._bring_up()
@@ -432,8 +431,7 @@ class KafkaStreams(Asking):
         return run
 
     def _may_pass(self, error: Exception) -> bool:
-        is_late = time.monotonic() > self._start_deadline
-        return not self._closing.is_set() and may_pass(error, is_late=is_late)
+        return not self._closing.is_set() and may_pass(error, is_late=self._waits.is_late)
 
     def _work(self) -> None:
         try:
@@ -520,7 +518,8 @@ class KafkaStreams(Asking):
         """Decide what to do after a failure; return true if the application begins again."""
         is_first = not self._has_started.is_set()
         kind = remedy(error)
-        if kind is Remedy.BEGIN_ANEW and not is_first:
+        if kind is Remedy.BEGIN_ANEW and not (is_first and self._waits.is_late):
+            # Topics and members may change in the middle of a start, too.
             log.warning("beginning again: %s", error)
             return True
         if kind is Remedy.RERUN and not is_first and self._runner() is None:

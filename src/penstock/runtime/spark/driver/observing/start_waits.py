@@ -39,8 +39,18 @@ class StartWaits:
         self._asking_since: float | None = None
         self._asked = ""
         self._problem: str | None = None
+        self._deadline = 0.0
         #: Why earlier attempts failed, too.
         self.failures = FailureLog()
+
+    def begin(self, config: StreamsConfig) -> None:
+        """Note that the application starts now."""
+        self._deadline = start_deadline(config)
+
+    @property
+    def is_late(self) -> bool:
+        """Whether a start has taken so long that it fails with the next error."""
+        return time.monotonic() > self._deadline
 
     def asking_servers(self, servers: str | Iterable[str]) -> None:
         """Note that Kafka is asked for the first time."""
