@@ -13,6 +13,7 @@ from penstock.model.rules.drop_reasons import EXPIRED_VERSION, EXPIRED_WINDOW
 from penstock.state.bytes_store import BytesStore
 from penstock.state.environment import Changelog, StoreEnvironment
 from penstock.state.layers.cache import RecordCache
+from penstock.state.layers.large_rows import warns_of_large_rows
 from penstock.state.layers.metered import Metrics
 from penstock.state.open import open_store
 from penstock.state.spec import StoreKind, StoreSpec
@@ -72,11 +73,13 @@ class TaskStores:
         self.context = RecordContext(0, -1, -1, None)
         if cache is None:
             cache = open_cache(settings)
+        specs = list(specs)
+        by_name = {spec.name: spec for spec in specs}
         self._environment = StoreEnvironment(
             context=self.context,
             defaults=settings.defaults,
             engine=engine,
-            changelog=changelog,
+            changelog=lambda name: warns_of_large_rows(by_name[name], changelog(name)),
             cache=cache,
             changelog_topic=settings.changelog_topic,
             configs=settings.configs,

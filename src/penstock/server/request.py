@@ -32,6 +32,7 @@ from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query
 from penstock.sql.engine import SqlEngine
 from penstock.sql.setting_names import layered
+from penstock.sql.statements.explaining import warnings_of
 from penstock.sql.syntax.parser import StatementText, parse_statement, split_statements
 
 if TYPE_CHECKING:
@@ -229,7 +230,11 @@ class Request:
             # How the rows are found comes first: it decides how long the answer takes.
             found = f" > [ PULL ] | {session.pull_way(asked)}\n"
             described["executionPlan"] = found + described["executionPlan"]
-        return entity("queryDescription", sql, queryDescription=described)
+        warnings = [{"message": each} for each in warnings_of(plan.step)]
+        return {
+            **entity("queryDescription", sql, queryDescription=described),
+            "warnings": warnings,
+        }
 
     def _asserted(
         self, statement: ast.AssertTopic | ast.AssertSchema, piece: StatementText

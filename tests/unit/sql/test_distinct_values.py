@@ -26,7 +26,8 @@ STREAM = (
 TABLE = STREAM.replace("STREAM s (id INT KEY", "TABLE s (id INT PRIMARY KEY")
 CALLS = (
     "COUNT(DISTINCT x) AS n, SUM(DISTINCT x) AS total, AVG(DISTINCT x) AS average, MIN(x) AS low,"
-    " MAX(x) AS high, COUNT(*) AS every, COUNT(DISTINCT y) AS other, COUNT_DISTINCT(x) AS about"
+    " MAX(x) AS high, COUNT(*) AS every, COUNT(DISTINCT y) AS other, COUNT_DISTINCT(x) AS about,"
+    " APPROX_COUNT_DISTINCT(x) AS like_it"
 )
 #: The groups, the values and the times are few, so that values repeat and windows are shared.
 VALUES = st.sampled_from([None, -3, 0, 1, 2, 7])
@@ -52,6 +53,7 @@ def expected(rows: list[tuple[Any, Any]]) -> dict[str, Any]:
         "EVERY": len(rows),
         "OTHER": len({y for _, y in rows if y is not None}),
         "ABOUT": len(known),
+        "LIKE_IT": len(known),
     }
 
 

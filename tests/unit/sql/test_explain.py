@@ -95,6 +95,15 @@ def explained(query: str) -> Any:
                 "COUNT(*) AS KSQL_AGG_VARIABLE_0 GROUP BY CLICKS.USR WINDOW SESSION (10 SECONDS)",
                 "SELECT KSQL_AGG_VARIABLE_0 AS N",
             ],
+            COLUMNS,
+        ),
+        (
+            "CREATE TABLE o AS SELECT usr, COUNT(DISTINCT page) AS n FROM clicks GROUP BY usr",
+            [
+                CLICKS,
+                "COUNT(DISTINCT CLICKS.PAGE) AS KSQL_AGG_VARIABLE_0 GROUP BY CLICKS.USR",
+                "SELECT KSQL_AGG_VARIABLE_0 AS N",
+            ],
             None,
         ),
         (
@@ -103,7 +112,7 @@ def explained(query: str) -> Any:
             COLUMNS,
         ),
     ],
-    ids=["filter", "window", "words", "join", "stream join", "session", "partition by"],
+    ids=["filter", "window", "words", "join", "stream join", "session", "distinct", "partition by"],
 )
 def test_steps_say_what_they_do(query: str, does: list[str], runs: list[str] | None) -> None:
     """In the words of the query; and each part runs over columns or says why not."""
@@ -141,8 +150,38 @@ def test_pseudo_columns_run_over_columns(query: str) -> None:
 
 
 def test_reason_to_go_record_by_record_names_its_operator() -> None:
-    """A session is no window that columns know."""
-    query = "CREATE TABLE o AS SELECT usr, COUNT(*) AS n FROM clicks"
-    runs = explained(f"{query} WINDOW SESSION (5 SECONDS) GROUP BY usr").details["runs"]
+    """The distinct values of a group are looked up in a store, one after the other."""
+    query = "CREATE TABLE o AS SELECT usr, COUNT(DISTINCT page) AS n FROM clicks"
+    runs = explained(f"{query} GROUP BY usr").details["runs"]
     assert runs[0].startswith("sub-topology 0: record by record (")
     assert "Aggregate" in runs[0]
+
+
+@pytest.mark.parametrize(
+    ("query", "warned"),
+    [
+        ("SELECT usr, COLLECT_LIST(page) AS p FROM clicks GROUP BY usr", ["up to 1000 values"]),
+        ("SELECT usr, STRING_AGG(page, ',') AS p FROM clicks GROUP BY usr", ["all values"]),
+        ("SELECT usr, ATTR(page) AS p FROM clicks GROUP BY usr", ["all values"]),
+        ("SELECT usr, TOPK(`ms`, 200) AS p FROM clicks GROUP BY usr", ["up to 200 values"]),
+        ("SELECT usr, LATEST_BY_OFFSET(page, 5) AS p, COUNT(*) FROM clicks GROUP BY usr", []),
+        ("SELECT usr, COUNT(DISTINCT page) AS n FROM clicks GROUP BY usr", []),
+        ("SELECT name, COUNT(DISTINCT id) AS n, MIN(id) AS m FROM users GROUP BY name", []),
+        ("SELECT name, ATTR(DISTINCT id) AS n FROM users GROUP BY name", ["all values"]),
+        (
+            "SELECT usr, COUNT(DISTINCT page) n FROM clicks WINDOW SESSION (1 HOUR) GROUP BY usr",
+            ["all values"],
+        ),
+    ],
+)
+def test_aggregates_that_keep_many_values_in_one_row_are_named(
+    query: str, warned: list[str]
+) -> None:
+    """Who reads the plan knows before the row of a group is too large."""
+    warnings = explained(f"CREATE TABLE o WITH (VALUE_FORMAT='JSON') AS {query}").details[
+        "warnings"
+    ]
+    assert len(warnings) == len(warned)
+    for warning, text in zip(warnings, warned, strict=True):
+        assert text in warning
+        assert warning.partition("(")[0] in query

@@ -26,7 +26,6 @@ INSTEAD = {
     "JSON_VALUE": "write EXTRACTJSONFIELD(text, '$.path')",
     "JSON_EXTRACT_SCALAR": "write EXTRACTJSONFIELD(text, '$.path')",
     "JSON_ARRAYAGG": "COLLECT_LIST(x) returns an array",
-    "APPROX_COUNT_DISTINCT": "write COUNT_DISTINCT(x): it is exact",
     "NVL": "write COALESCE(a, b)",
     "ISNULL": "write x IS NULL",
     "IF": "write CASE WHEN condition THEN a ELSE b END",
@@ -108,6 +107,8 @@ class Aggregator:
     keeps_values: bool = False
     #: Whether it gets each value of a group once. The group's values are rows of another store.
     is_distinct: bool = False
+    #: The most values that the row of a group can have; None if nothing limits them.
+    most_values: int | None = 1
     #: Whether the state does not depend on the order of the values.
     is_order_free: bool = False
     #: ``aggregate`` for many records at once, see ``FieldFold``.

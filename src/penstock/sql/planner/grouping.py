@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,12 +16,17 @@ from penstock.sql.ast.expressions import (
     Literals,
 )
 from penstock.sql.ast.node import Node
-from penstock.sql.ast.queries import Query, SelectColumn
+from penstock.sql.ast.queries import Query, SelectColumn, SessionWindow, Window
 from penstock.sql.ast.walk import rewrite
 from penstock.sql.catalog.catalog import FormatSpec
 from penstock.sql.catalog.schema import WINDOW_COLUMNS, SourceColumn
 from penstock.sql.expressions import Column, compile_expression
-from penstock.sql.functions.aggregates.distinct import ONLY_DISTINCT, distinct_values, exact_count
+from penstock.sql.functions.aggregates.distinct import (
+    ESTIMATES,
+    ONLY_DISTINCT,
+    distinct_values,
+    exact_count,
+)
 from penstock.sql.functions.registry import Aggregator
 from penstock.sql.planner.clauses.clock import refuse_clock
 from penstock.sql.planner.filters import filtered
@@ -36,9 +42,12 @@ from penstock.sql.planner.partitioning import key_type
 from penstock.sql.planner.stage import Environment, Stage
 from penstock.sql.planner.steps import AggregateStep
 from penstock.sql.planner.windows import window_of
+from penstock.sql.syntax.format_expression import format_expression
 
 _AGGREGATE = "KSQL_AGG_VARIABLE_"
 _GROUP = "KSQL_GROUP_"
+#: EXPLAIN warns of aggregates that may keep more values than this in the row of a group.
+_MANY_VALUES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +116,11 @@ def _step(
     refs, key, calls = parts
     group_by = query.group_by or ()
     columns = [Column(r.name, c.type, r.source) for r, c in zip(refs, key, strict=True)]
+    warnings: list[str] = []
     for i, call in enumerate(calls):
         bound = bind(call, stage.columns, environment, is_table=stage.step.is_table)
         check_aggregate(call, bound, stage, formats.value)
+        warnings.extend(_warning(call, bound, query.window))
         columns.append(Column(f"{_AGGREGATE}{i}", bound.type))
     window = None if query.window is None else window_of(query, stage)
     if window is not None:
@@ -127,7 +138,21 @@ def _step(
         key_format=formats.key,
         window=window,
         is_table=True,
+        warnings=tuple(warnings),
     )
+
+
+def _warning(call: FunctionCall, bound: Aggregator, window: Window | None) -> Iterator[str]:
+    """Yield what to say of an aggregate that may keep many values of a group in one row."""
+    if isinstance(window, SessionWindow):
+        bound = bound.in_sessions or bound
+    most = bound.most_values
+    if most is None or most > _MANY_VALUES:
+        number = "all values" if most is None else f"up to {most} values"
+        yield (
+            f"{format_expression(call)} keeps {number} of a group in one row, which is written"
+            " again with each change; brokers refuse rows of more than 1 MB"
+        )
 
 
 def _key(
@@ -208,8 +233,8 @@ def _over_distinct(
             fix="put several columns into one: COUNT(DISTINCT STRUCT(A := A, B := B))",
             span=call.span,
         )
-    # COUNT_DISTINCT is an estimate; a count of the distinct values is exact.
-    if call.name == "COUNT_DISTINCT":
+    # A count of the distinct values is exact.
+    if call.name in ESTIMATES:
         bound = exact_count(bound)
     return distinct_values(call.name, bound, types[0], is_table=is_table)
 

@@ -197,6 +197,8 @@ class AggregateStep(Step):
     window_clause: Window | None = None
     is_final: bool = False
     keeps_key: bool = False
+    #: What a user should know of the size of its state.
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from penstock.sql.ast.expressions import ColumnRef, Expression
 from penstock.sql.catalog.catalog import DataSource
 from penstock.sql.catalog.schema import PSEUDO_COLUMNS
 from penstock.sql.expressions import Column
+from penstock.sql.planner.plan import steps_of
 from penstock.sql.planner.steps import (
     AggregateStep,
     ChangesStep,
@@ -36,6 +37,12 @@ _PSEUDO = frozenset(name for name, _ in PSEUDO_COLUMNS)
 def explained_step(step: Step) -> tuple[str, str, str, str]:
     """Return a step's name, its kind, what it does, and the columns that leave it."""
     return step.name, type(step).__name__.removesuffix("Step"), _what(step), _columns(step)
+
+
+def warnings_of(step: Step) -> tuple[str, ...]:
+    """Return what a user should know of a plan before it runs, each text once."""
+    found = (w for each in steps_of(step) if isinstance(each, AggregateStep) for w in each.warnings)
+    return tuple(dict.fromkeys(found))
 
 
 def _what(step: Step) -> str:

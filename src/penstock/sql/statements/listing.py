@@ -17,7 +17,7 @@ from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.ksql_settings import application_id
 from penstock.sql.planner.plan import QueryPlan, steps_of
 from penstock.sql.results import TableResult
-from penstock.sql.statements.explaining import explained_step, topic_of
+from penstock.sql.statements.explaining import explained_step, topic_of, warnings_of
 from penstock.sql.statements.property_rows import property_rows
 from penstock.topology.topology import Topology
 
@@ -174,6 +174,7 @@ class Listing:
             "query_id": plan.id,
             "writes": None if plan.sink is None else topic_of(plan.sink),
             "runs": [str(form) for form in module.column_forms(topology, config)],
+            "warnings": list(warnings_of(plan.step)),
             "topology": str(topology.describe()),
         }
         return _table("explanation", sql, ("step", "kind", "does", "columns"), rows, details)

@@ -66,14 +66,15 @@ def test_aggregates_have_the_names_of_other_dialects() -> None:
     """STRING_AGG joins texts in their order of arrival and leaves NULLs out."""
     create = (
         "CREATE TABLE t AS SELECT price, STRING_AGG(item, '-') AS a, LISTAGG(item) AS b,"
-        " FIRST_VALUE(item) AS c, LAST_VALUE(item) AS d, ANY_VALUE(id) AS e"
+        " FIRST_VALUE(item) AS c, LAST_VALUE(item) AS d, ANY_VALUE(id) AS e,"
+        " APPROX_COUNT_DISTINCT(id) AS f"
         " FROM orders GROUP BY price;"
     )
     with running(ORDERS, create) as script:
         for key, item in enumerate(["fig", None, "nut"]):
             script.pipe("orders", key, {"item": item, "price": 1})
         last = script.read("T")[-1][1]
-    assert last == {"A": "fig-nut", "B": "fig,nut", "C": "fig", "D": "nut", "E": 0}
+    assert last == {"A": "fig-nut", "B": "fig,nut", "C": "fig", "D": "nut", "E": 0, "F": 3}
 
 
 def test_a_function_of_the_user_takes_the_name() -> None:

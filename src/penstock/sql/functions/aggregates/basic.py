@@ -172,6 +172,10 @@ def _limit(settings: Settings, name: str) -> int:
     return limit if limit >= 0 else java.MAX_INT
 
 
+def _most(limit: int) -> int | None:
+    return None if limit == java.MAX_INT else limit
+
+
 @aggregate("COLLECT_LIST", "A -> ARRAY<A>")
 def collect_list(types: Sequence[Any], _: Sequence[Any], settings: Settings) -> Aggregator:
     """Collect values into an array, up to 1000 of them."""
@@ -192,6 +196,7 @@ def collect_list(types: Sequence[Any], _: Sequence[Any], settings: Settings) -> 
         type_,
         type_,
         undo,
+        most_values=_most(limit),
     )
 
 
@@ -208,7 +213,7 @@ def collect_set(types: Sequence[Any], _: Sequence[Any], settings: Settings) -> A
             a = add(a, value)
         return a
 
-    return Aggregator(list, add, merge, same, type_, type_)
+    return Aggregator(list, add, merge, same, type_, type_, most_values=_most(limit))
 
 
 @aggregate("HISTOGRAM", "STRING -> MAP<STRING, BIGINT>")
@@ -239,6 +244,7 @@ def histogram(types: Sequence[Any], _: Sequence[Any], settings: Settings) -> Agg
         type_,
         type_,
         lambda state, value: moved(state, value, -1),
+        most_values=_most(limit),
     )
 
 
@@ -265,6 +271,7 @@ def attr(types: Sequence[Any], _: Sequence[Any], __: Settings) -> Aggregator:
         state_type,
         types[0],
         lambda state, value: moved(state, value, -1),
+        most_values=None,
     )
 
 
@@ -295,4 +302,5 @@ def count_distinct(types: Sequence[Any], _: Sequence[Any], __: Settings) -> Aggr
             return len(state)
         return round((_SKETCH_SIZE - 1) * 2**56 / state[-1])
 
-    return Aggregator(list, add, merge, size, ArrayType(BIGINT), BIGINT)
+    sketch = ArrayType(BIGINT)
+    return Aggregator(list, add, merge, size, sketch, BIGINT, most_values=_SKETCH_SIZE)

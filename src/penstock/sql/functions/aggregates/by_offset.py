@@ -80,7 +80,7 @@ def _many(
         raise SqlTypeError("bad-argument", f"{name} needs a size of 1 or more, not {size}")
     in_sessions = _many_by(_next_of_all, types, ignores_nulls, cut)
     plain = _many_by(_next_of_state, types, ignores_nulls, cut)
-    return replace(plain, in_sessions=in_sessions)
+    return replace(plain, most_values=size, in_sessions=replace(in_sessions, most_values=size))
 
 
 def _many_by(

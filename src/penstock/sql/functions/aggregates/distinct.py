@@ -10,11 +10,13 @@ from penstock.model.sql.types import BIGINT, ArrayType, Field, SqlType, StructTy
 from penstock.sql.functions.aggregates.basic import same
 from penstock.sql.functions.registry import Aggregator
 
+#: Aggregates that estimate how many distinct values a group has.
+ESTIMATES = frozenset({"COUNT_DISTINCT", "APPROX_COUNT_DISTINCT"})
 #: Aggregates whose result depends only on which values a group has, not on how often.
-ONLY_DISTINCT = frozenset({"MIN", "MAX", "COUNT_DISTINCT"})
+ONLY_DISTINCT = frozenset({"MIN", "MAX", *ESTIMATES})
 #: Aggregates that can take a value back without all others: those with ``undo``, and MIN and MAX,
 #: which need the first of the others.
-_TAKE_BACK = frozenset({"COUNT", "COUNT_DISTINCT", "SUM", "AVG", "MIN", "MAX"})
+_TAKE_BACK = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX", *ESTIMATES})
 
 Entries = list[dict[str, Any]]
 
@@ -75,6 +77,7 @@ def over_distinct(inner: Aggregator, type_: SqlType) -> Aggregator:
         lambda state, value: moved(state, value, -1),
         arity=1,
         keeps_values=True,
+        most_values=None,
     )
 
 
@@ -87,4 +90,5 @@ def exact_count(estimate: Aggregator) -> Aggregator:
         map=same,
         state_type=BIGINT,
         undo=lambda n, _: n - 1,
+        most_values=1,
     )

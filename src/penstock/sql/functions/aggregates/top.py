@@ -30,7 +30,7 @@ def topk(types: Sequence[Any], constants: Sequence[Any], _: Settings) -> Aggrega
     def add(state: list[Any], value: Any) -> list[Any]:
         return state if value is None else merge(state, [value])
 
-    return Aggregator(list, add, merge, same, type_, type_)
+    return Aggregator(list, add, merge, same, type_, type_, most_values=size)
 
 
 @aggregate("TOPKDISTINCT", *(f"{t}, INTEGER -> ARRAY<{t}>" for t in SORTABLE), constants=1)
@@ -44,7 +44,7 @@ def topkdistinct(types: Sequence[Any], constants: Sequence[Any], _: Settings) ->
     def add(state: list[Any], value: Any) -> list[Any]:
         return state if value is None else merge(state, [value])
 
-    return Aggregator(list, add, merge, same, type_, type_)
+    return Aggregator(list, add, merge, same, type_, type_, most_values=size)
 
 
 @aggregate("TOPK", *(f"{t}, ANY, ANY..., INTEGER -> ARRAY<{t}>" for t in SORTABLE), constants=1)
@@ -63,4 +63,4 @@ def topk_rows(types: Sequence[Any], constants: Sequence[Any], _: Settings) -> Ag
             return state
         return merge(state, [dict(zip(names, values, strict=True))])
 
-    return Aggregator(list, add, merge, same, type_, type_)
+    return Aggregator(list, add, merge, same, type_, type_, most_values=size)

@@ -19,7 +19,7 @@ def _joining(separator: str) -> Aggregator:
     def shown(state: str | None) -> str | None:
         return state
 
-    return Aggregator(lambda: None, add, add, shown, STRING, STRING)
+    return Aggregator(lambda: None, add, add, shown, STRING, STRING, most_values=None)
 
 
 def string_agg(_: Sequence[Any], constants: Sequence[Any], __: Settings) -> Aggregator:
