@@ -12,7 +12,7 @@ the next change of the same left row is answered in any case.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -30,11 +30,19 @@ from penstock.model.rules.drop_reasons import (
     OUT_OF_ORDER,
     STALE_RESPONSE,
 )
-from penstock.model.subscription import (
-    Instruction,
-    SubscriptionResponseWrapper,
-    SubscriptionWrapper,
+from penstock.model.rules.foreign_key_rule import (
+    ANSWER_ALWAYS,
+    Request,
+    ends,
+    has_foreign_value,
+    inner_join_requests,
+    is_answered,
+    is_joined,
+    left_join_requests,
+    may_miss_deletion,
+    takes_null_key,
 )
+from penstock.model.subscription import SubscriptionResponseWrapper, SubscriptionWrapper
 from penstock.model.versioned import ValueAndTimestamp
 from penstock.serde.base import Serde
 from penstock.serde.combined_key import combined_key, combined_key_prefix
@@ -45,11 +53,6 @@ from penstock.topology.nodes.joins.foreign_key_join import (
     ForeignKeySubscribe,
     ForeignKeyUpdate,
 )
-
-_DELETE_SILENTLY = Instruction.DELETE_KEY_NO_PROPAGATE
-_DELETE = Instruction.DELETE_KEY_AND_PROPAGATE
-_ANSWER_ALWAYS = Instruction.PROPAGATE_NULL_IF_NO_FK_VAL_AVAILABLE
-_ANSWER_IF_FOUND = Instruction.PROPAGATE_ONLY_IF_FK_VAL_AVAILABLE
 
 ToBytes = Callable[[Any], Any]
 
@@ -73,44 +76,34 @@ class ForeignKeySubscribeExecutor(Executor[ForeignKeySubscribe]):
         self._moved = self.task.unsettled(node.name)
         self._extract = node.foreign_key
         self._with_key = node.with_key
-        self._messages = self._left_join if node.is_left_join else self._inner_join
+        self._is_left_join = node.is_left_join
 
     def process(self, key: Any, value: Change, timestamp: int, headers: Headers) -> None:
         if self.node.versioned and not value.is_latest:
             self.task.dropped(self.node.name, OUT_OF_ORDER)
             return
-        messages = self._messages(key, value)
-        if not messages:
+        requests = self._requests(key, value)
+        if not requests:
             return
         digest = None if value.new is None else murmur3_128(self._value_bytes(value.new))
         partition = self.context.partition
-        for foreign_key, instruction in messages:
+        for foreign_key, instruction in requests:
             wrapper = SubscriptionWrapper(digest, instruction, key, primary_partition=partition)
             self.forward(foreign_key, wrapper, timestamp, headers)
 
-    def _left_join(self, key: Any, change: Change) -> list[tuple[Any, Instruction]]:
+    def _requests(self, key: Any, change: Change) -> Sequence[Request]:
         if change.old is None and change.new is None:
-            return []
+            return ()
         old, new = self._foreign_key(key, change.old), self._foreign_key(key, change.new)
-        if old is not None and not self._is_same(old, new):
-            return [(old, _DELETE_SILENTLY), (new, _ANSWER_ALWAYS)]
-        return [(new, _ANSWER_ALWAYS)]
-
-    def _inner_join(self, key: Any, change: Change) -> list[tuple[Any, Instruction]]:
-        if change.old is None and change.new is None:
-            return []
-        old, new = self._foreign_key(key, change.old), self._foreign_key(key, change.new)
-        if old is not None and not self._is_same(old, new):
-            self._moved[self._primary_key(key)] = None
-            if new is None:
-                return [(old, _DELETE)]
-            # The result of the old foreign key has to be deleted even if the new one finds no row.
-            return [(old, _DELETE_SILENTLY), (new, _ANSWER_ALWAYS)]
+        is_moved = old is not None and not self._is_same(old, new)
+        if self._is_left_join:
+            return left_join_requests(old, new, is_moved=is_moved)
         may_have_result = bool(self._moved) and self._primary_key(key) in self._moved
-        if new is None:
+        if is_moved:
+            self._moved[self._primary_key(key)] = None
+        elif new is None:
             self.task.dropped(self.node.name, NULL_FOREIGN_KEY)
-            return [(None, _ANSWER_ALWAYS)] if may_have_result else []
-        return [(new, _ANSWER_ALWAYS if may_have_result else _ANSWER_IF_FOUND)]
+        return inner_join_requests(old, new, is_moved=is_moved, may_have_result=may_have_result)
 
     def _foreign_key(self, key: Any, value: Any) -> Any:
         if value is None:
@@ -146,21 +139,17 @@ class ForeignKeyReceiveExecutor(Executor[ForeignKeyReceive]):
         instruction = value.instruction
         if key is not None:
             subscribed = combined_key(self._foreign_key(key), self._primary_key(value.primary_key))
-            if instruction is _DELETE or instruction is _DELETE_SILENTLY:
+            if ends(instruction):
                 self._store.delete(subscribed)
             else:
                 self._store.put(subscribed, ValueAndTimestamp(value, timestamp))
-                if self._may_miss_deletion(subscribed, value.hash):
+                if may_miss_deletion(self._told_deleted, subscribed, value.hash):
                     self._told_deleted[subscribed] = value.hash
-                    value = replace(value, instruction=_ANSWER_ALWAYS)
-        elif instruction is not _ANSWER_ALWAYS:
+                    value = replace(value, instruction=ANSWER_ALWAYS)
+        elif not takes_null_key(instruction):
             self.task.dropped(self.node.name, NULL_FOREIGN_KEY)
             return
         self.forward(key, value, timestamp, headers)
-
-    def _may_miss_deletion(self, subscribed: bytes, digest: bytes | None) -> bool:
-        told = self._told_deleted
-        return subscribed in told and told[subscribed] != digest
 
 
 @executes(ForeignKeyLookUp)
@@ -174,12 +163,14 @@ class ForeignKeyLookUpExecutor(Executor[ForeignKeyLookUp]):
         self, key: Any, value: SubscriptionWrapper[Any], timestamp: int, headers: Headers
     ) -> None:
         instruction = value.instruction
-        if instruction is _DELETE_SILENTLY:
+        row = None
+        if key is not None and is_answered(instruction, has_row=True):
+            row = self._rows.get(key)
+        if not is_answered(instruction, has_row=row is not None):
             return
-        row = None if key is None else self._rows.get(key)
-        if row is None and instruction is _ANSWER_IF_FOUND:
-            return
-        foreign_value = None if row is None or instruction is _DELETE else row.value
+        foreign_value = None
+        if row is not None and has_foreign_value(instruction):
+            foreign_value = row.value
         answer = SubscriptionResponseWrapper(
             value.hash, foreign_value, primary_partition=value.primary_partition
         )
@@ -238,7 +229,8 @@ class ForeignKeyResolveExecutor(Executor[ForeignKeyResolve]):
             self.task.dropped(self.node.name, STALE_RESPONSE)
             return
         foreign_value, result = value.foreign_value, None
-        if foreign_value is not None or (self._is_left_join and row is not None):
+        has_foreign = foreign_value is not None
+        if is_joined(has_foreign, row is not None, is_left_join=self._is_left_join):
             result = self._join(key, None if row is None else row.value, foreign_value)
         self.forward(key, result, timestamp, headers)
 
