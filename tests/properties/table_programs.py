@@ -61,7 +61,69 @@ def counts_joined(builder: ps.StreamsBuilder) -> None:
     joined.to_stream().to("out", key_serde="string", value_serde="json")
 
 
+def foreign_joined(builder: ps.StreamsBuilder) -> None:
+    """Rows that move between foreign keys, and rows that have none."""
+    left = builder.table("in", materialized="left", key="string", value="json")
+    right = builder.table("table", materialized="right", key="string", value="json")
+    joined = left.join(
+        right,
+        lambda one, other: [one.get("n"), other.get("s")],
+        foreign_key=lambda row: f"k{row['n']}"[:2] if row.get("n") else None,
+    )
+    joined.to_stream().to("out", key_serde="string", value_serde="json")
+
+
+def foreign_left_joined(builder: ps.StreamsBuilder) -> None:
+    """Sides that are computed, keys of another type than text, and a result that is kept."""
+    rows = builder.table("in", materialized="left", key="string", value="json")
+    left = rows.filter(lambda key, row: row.get("s") != "cb").map_values(
+        lambda key, row: {
+            "at": f"k{row.get('n')}"[:2] if row.get("n") else None,
+            "s": row.get("s"),
+        },
+        value_serde="json",
+    )
+    right = builder.table("table", materialized="right", key="string", value="json")
+    short = right.map_values(lambda key, row: f"{row.get('s')}", value_serde="string")
+    joined = left.left_join(
+        short,
+        lambda key, one, other: {"key": key, "one": one["s"], "other": other},
+        foreign_key=lambda key, row: row["at"] and row["at"].lower(),
+        materialized=ps.Materialized(name="both", value_serde="json"),
+    )
+    joined.to_stream().to("out", key_serde="string", value_serde="json")
+    joined.group_by(
+        lambda key, row: (row["other"] or "", key), key_serde="string", value_serde="string"
+    ).count("counts").to_stream().to("other", key_serde="string", value_serde="long")
+
+
+def foreign_counts_joined(builder: ps.StreamsBuilder) -> None:
+    """A count on the right, whose every change is answered, and keys that are objects."""
+    stream = builder.stream("in", key="string", value="json")
+    left = stream.map(lambda key, row: ({"k": key}, row and row.get("s"))).to_table(
+        "left", key_serde="json", value_serde="json"
+    )
+    counted = builder.stream("table", key="string", value="json").group_by_key().count("counts")
+    joined = left.join(
+        counted, lambda text, n: f"{text}{n}", foreign_key=lambda key, text: key["k"]
+    )
+    joined.to_stream().to("out", key_serde="json", value_serde="string")
+
+
+def foreign_self_joined(builder: ps.StreamsBuilder) -> None:
+    """Both sides are one table: what it sends to itself comes back in stages of their own."""
+    rows = builder.table("in", materialized="rows", key="string", value="json")
+    joined = rows.left_join(
+        rows,
+        lambda one, other: [one.get("s"), other and other.get("n")],
+        foreign_key=lambda row: f"k{row['n']}"[:2] if row.get("n") else None,
+    )
+    joined.to_stream().to("out", key_serde="string", value_serde="json")
+
+
 #: Programs of this module.
 TABLE_BUILDS = [
+    foreign_self_joined,
+    foreign_joined, foreign_left_joined, foreign_counts_joined,
     tables_joined, tables_left_joined, tables_outer_joined, tables_joined_in_a_row, counts_joined,
 ]  # fmt: skip

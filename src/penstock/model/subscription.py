@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from penstock.errors import InvalidArgumentError, NullArgumentError
 
@@ -80,3 +80,10 @@ def _check(hash_: bytes | None, version: int, newest: int) -> None:
         raise InvalidArgumentError(
             "bad-subscription-hash", f"a value hash has {_HASH_SIZE} bytes, got {len(hash_)}"
         )
+
+
+def to_asking_partition(
+    topic: str, key: Any, value: SubscriptionResponseWrapper[Any], partitions: int
+) -> int | None:
+    """Return the partition that has sent the subscription."""
+    return value.primary_partition

@@ -62,26 +62,19 @@ class SubscriptionWrapperSerde(Serde[SubscriptionWrapper[K]]):
     def _write(self, topic: str, value: SubscriptionWrapper[K]) -> bytes:
         inner = required(self.inner, "subscription serde")
         key = inner_bytes(inner, self.key_topic or topic, value.primary_key, (), "primary key")
-        head = _head(value.version, value.hash, bytes((value.instruction.value,)))
-        if value.version == 0:
-            return head + key
-        if value.primary_partition is None:
+        if value.version > 0 and value.primary_partition is None:
             raise ValueError(f"subscription of {value.primary_key!r} has no primary partition")
-        return head + key + _PARTITION.pack(value.primary_partition)
+        return join_subscription(
+            value.version, value.hash, value.instruction, key, value.primary_partition
+        )
 
     def _read(self, topic: str, data: bytes) -> SubscriptionWrapper[K]:
-        version, hash_, instruction, body = _split(data, 1)
-        partition = None
-        if version > 0:
-            if len(body) < _PARTITION.size:
-                raise _too_short(data)
-            (partition,) = _PARTITION.unpack(body[-_PARTITION.size :])
-            body = body[: -_PARTITION.size]
+        version, hash_, instruction, body, partition = split_subscription(data)
         inner = required(self.inner, "subscription serde")
         key = inner.deserialize(self.key_topic or topic, body)
         return SubscriptionWrapper(
             hash_,
-            Instruction(instruction[0]),
+            instruction,
             key,  # type: ignore[arg-type]
             version,
             partition,
@@ -123,13 +116,45 @@ class SubscriptionResponseWrapperSerde(Serde[SubscriptionResponseWrapper[V]]):
     def _write(self, topic: str, value: SubscriptionResponseWrapper[V], headers: Headers) -> bytes:
         inner = required(self.inner, "subscription response serde")
         body = inner.serialize(topic, value.foreign_value, headers)
-        return _head(value.version, value.hash) + (body or b"")
+        return join_response(value.version, value.hash, body)
 
     def _read(self, topic: str, data: bytes, headers: Headers) -> SubscriptionResponseWrapper[V]:
         inner = required(self.inner, "subscription response serde")
-        version, hash_, _, body = _split(data, 0)
-        value = inner.deserialize(topic, body or None, headers)
+        version, hash_, body = split_response(data)
+        value = inner.deserialize(topic, body, headers)
         return SubscriptionResponseWrapper(hash_, value, version)
+
+
+def join_subscription(
+    version: int, hash_: bytes | None, instruction: Instruction, key: bytes, partition: int | None
+) -> bytes:
+    """Return the bytes of a subscription whose primary key is bytes already."""
+    head = _head(version, hash_, bytes((instruction.value,)))
+    return head + key if version == 0 else head + key + _PARTITION.pack(partition)
+
+
+def split_subscription(
+    data: bytes,
+) -> tuple[int, bytes | None, Instruction, bytes, int | None]:
+    """Return version, hash, instruction, the bytes of the primary key, and the partition."""
+    version, hash_, instruction, body = _split(data, 1)
+    if version == 0:
+        return version, hash_, Instruction(instruction[0]), body, None
+    if len(body) < _PARTITION.size:
+        raise _too_short(data)
+    (partition,) = _PARTITION.unpack(body[-_PARTITION.size :])
+    return version, hash_, Instruction(instruction[0]), body[: -_PARTITION.size], partition
+
+
+def join_response(version: int, hash_: bytes | None, foreign_value: bytes | None) -> bytes:
+    """Return the bytes of a response whose foreign value is bytes already."""
+    return _head(version, hash_) + (foreign_value or b"")
+
+
+def split_response(data: bytes) -> tuple[int, bytes | None, bytes | None]:
+    """Return version, hash and the bytes of the foreign value; no bytes stand for ``None``."""
+    version, hash_, _, body = _split(data, 0)
+    return version, hash_, body or None
 
 
 def _head(version: int, hash_: bytes | None, extra: bytes = b"") -> bytes:

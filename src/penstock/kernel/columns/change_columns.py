@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.kernel.columns.batch import Batch, NotProvenError
 from penstock.kernel.columns.batch_column import BatchColumn
 from penstock.kernel.columns.column_executor import NotVectorisableError, require_known
+from penstock.kernel.columns.subscriptions import MESSAGE_SERDES
 from penstock.model.user_code import user_code
 from penstock.serde.base import Serde
 from penstock.serde.change import ChangeSerde, join_change, split_change
@@ -14,10 +15,13 @@ _OLD, _NEW = 0, 1
 
 
 def require_known_values(serde: Serde[object]) -> None:
-    """Raise unless values of this serde have a column form; those of changes have two columns."""
-    if isinstance(serde, ChangeSerde):
+    """Raise unless values of this serde have a column form.
+
+    Changes have two columns, and messages of foreign-key joins have some for their parts.
+    """
+    if isinstance(serde, (ChangeSerde, *MESSAGE_SERDES)):
         if serde.inner is None:
-            raise NotVectorisableError("value serde ChangeSerde has no column form")
+            raise NotVectorisableError(f"value serde {type(serde).__name__} has no column form")
         serde = serde.inner
     require_known(serde, "value")
 

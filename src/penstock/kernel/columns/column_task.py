@@ -251,7 +251,10 @@ class ColumnTask:
         if self.plan.is_joined:
             self._run_joined(inputs, effects, runs)
             return
-        if self.plan.is_tied:
+        sources = {queue.source for queue, _ in inputs}
+        if len(sources) > 1 and not self.plan.alone.isdisjoint(sources):
+            raise NotProvenError("messages of a foreign-key join come together with other records")
+        if self.plan.is_tied and len(sources) > 1:
             self._run_merged(inputs, effects, runs)
             return
         by_source: dict[str, list[int]] = {}
@@ -261,7 +264,9 @@ class ColumnTask:
             source = self.plan.sources[name]
             parts = [inputs[number][1] for number in numbers]
             among = None if runs is None else runs_among(runs, numbers)
-            source.run(_together(source, parts, among), effects, may_skip=len(parts) == 1)
+            # Inputs of tables that have turns come one after the other; handlers must not notice.
+            may_skip = len(parts) == 1 and (not self.plan.turns or len(by_source) == 1)
+            source.run(_together(source, parts, among), effects, may_skip=may_skip)
 
     def _run_joined(
         self, inputs: Sequence[Input], effects: Effects, runs: Sequence[Run] | None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import ChainMap, Counter
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from penstock.model.rules.table_rule import LastRows, is_change
 from penstock.serde.column_serde import Encoded
 from penstock.state.bytes_store import Write
 from penstock.state.layers.bulk import BulkRows
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 @runtime_checkable
@@ -63,6 +66,8 @@ class Effects:
     _unread: dict[str, list[Iterable[Write]]] = field(default_factory=dict)
     #: Writes to stores behind a cache. They are merged and carried out once per batch.
     _held: dict[str, list[_Writes]] = field(default_factory=dict)
+    #: What this batch adds to notes of the task, by the identity of the notes.
+    _notes: dict[int, dict[Any, Any]] = field(default_factory=dict)
 
     def add(self, action: Callable[[], None]) -> None:
         node = None if self.meter is None else self.meter.node
@@ -94,6 +99,14 @@ class Effects:
             ),
             default=-1,
         )
+
+    def notes(self, kept: dict[K, V]) -> MutableMapping[K, V]:
+        """Return notes of the task as the batch sees them; what it adds is kept if it succeeds."""
+        if id(kept) not in self._notes:
+            added: dict[K, V] = {}
+            self._notes[id(kept)] = added
+            self.add(lambda: kept.update(added))
+        return ChainMap(self._notes[id(kept)], kept)
 
     def drop(self, node: str, reason: str, count: int) -> None:
         if count and self.names_drops and reason in LOGGED_DROPS:

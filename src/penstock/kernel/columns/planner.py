@@ -6,7 +6,7 @@ single records as long as no two paths meet in a store or in a topic.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from itertools import chain, combinations
 from types import FunctionType
@@ -37,7 +37,7 @@ class ColumnPlan:
     ``is_tied`` says that sources meet in a store or topic. Then their records have to be merged by
     time. ``is_joined`` says that they meet only in joins of streams, which do that by themselves.
     ``turns`` are tables behind whose caches sources meet, in the order in which these send their
-    changes.
+    changes. A batch with records of a source in ``alone`` has no records of other sources.
     """
 
     sources: dict[str, SourceColumns] = field(default_factory=dict)
@@ -45,6 +45,7 @@ class ColumnPlan:
     is_tied: bool = False
     is_joined: bool = False
     turns: tuple[ColumnExecutor[Any], ...] = ()
+    alone: frozenset[str] = frozenset()
 
     @property
     def is_vectorised(self) -> bool:
@@ -189,18 +190,40 @@ def _check_paths(executor: ColumnExecutor[Any]) -> set[str]:
 
 
 def _tied(plan: ColumnPlan, task: StreamTask) -> ColumnPlan:
-    """Check sources that meet: their runs alternate, or they meet only behind caches."""
-    used = {name: _check_paths(source) for name, source in plan.sources.items()}
-    tied = [name for (name, one), (_, other) in combinations(used.items(), 2) if one & other]
-    runs_once = any(each.runs_once for source in plan.sources.values() for each in source.below())
-    if not tied or not runs_once:
-        return ColumnPlan(plan.sources, plan.why_not, bool(tied))
-    try:
-        turns = take_turns(plan.sources.values(), task)
-    except NotVectorisableError as reason:
-        plan.why_not.update(dict.fromkeys(tied, str(reason)))
-        return ColumnPlan(plan.sources, plan.why_not, is_tied=True)
-    return ColumnPlan(plan.sources, plan.why_not, turns=tuple(turns))
+    """Check sources that meet: their runs alternate, or they meet only behind caches.
+
+    Messages of foreign-key joins come in stages of their own, after the records that cause them. If
+    their source meets another one, and a table with a cache keeps the two from taking turns, only a
+    batch that has records of both runs record by record.
+    """
+    if not _has_cache(plan.sources.values()):
+        return ColumnPlan(plan.sources, plan.why_not, bool(_meeting(plan.sources)))
+    alone = {name for name, source in plan.sources.items() if source.reads_messages}
+    others = {name: source for name, source in plan.sources.items() if name not in alone}
+    meeting = _meeting(plan.sources)
+    alone &= {name for pair in meeting for name in pair}
+    tied = [one for one, other in meeting if one in others and other in others]
+    turns: list[ColumnExecutor[Any]] = []
+    if tied:
+        try:
+            turns = take_turns(others.values(), task)
+        except NotVectorisableError as reason:
+            plan.why_not.update(dict.fromkeys(tied, str(reason)))
+    return ColumnPlan(plan.sources, plan.why_not, turns=tuple(turns), alone=frozenset(alone))
+
+
+def _has_cache(sources: Iterable[SourceColumns]) -> bool:
+    return any(each.runs_once for source in sources for each in source.below())
+
+
+def _meeting(sources: Mapping[str, SourceColumns]) -> list[tuple[str, str]]:
+    """Return the pairs of sources that share a store or a topic."""
+    used = {name: _check_paths(source) for name, source in sources.items()}
+    return [
+        (name, other_name)
+        for (name, one), (other_name, other) in combinations(used.items(), 2)
+        if one & other
+    ]
 
 
 def _joined(plan: ColumnPlan) -> ColumnPlan:

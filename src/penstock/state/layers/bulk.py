@@ -5,11 +5,11 @@ Only the column executors use it. The cache must have no waiting entries meanwhi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from struct import Struct
 from typing import Any, Protocol
 
-from penstock.state.bytes_store import BytesStore
+from penstock.state.bytes_store import BytesStore, Entry
 from penstock.state.codec import Codec
 from penstock.state.environment import Changelog
 from penstock.state.window.segmented_window import SegmentedWindows
@@ -87,6 +87,10 @@ class BulkRows(_Bulk):
 
     def read(self, keys: Sequence[bytes]) -> list[bytes | None]:
         return self._engine.multi_get(keys)
+
+    def scan(self, start: bytes, end: bytes | None) -> Iterator[Entry]:
+        """Yield keys from the first one up to the second one, in their order, and their rows."""
+        return self._engine.scan(start, end)
 
     def write(
         self,

@@ -16,7 +16,7 @@ from penstock.dsl.plan.logical import LogicalNode, Operator, PlannedStore
 from penstock.dsl.plan.materialize import key_value_store, materialize
 from penstock.dsl.plan.table import SourceTable, Table
 from penstock.errors import InvalidArgumentError
-from penstock.model.subscription import SubscriptionResponseWrapper
+from penstock.model.subscription import to_asking_partition
 from penstock.processor.functions import StreamPartitioner
 from penstock.serde.base import Serde
 from penstock.serde.serdes import Serdes
@@ -65,13 +65,6 @@ class OnePartition:
                 fix="choose exactly one partition, or None for the default",
             )
         return chosen
-
-
-def to_asking_partition(
-    topic: str, key: Any, value: SubscriptionResponseWrapper[Any], partitions: int
-) -> int | None:
-    """Return the partition that has sent the subscription."""
-    return value.primary_partition
 
 
 class TopicSource(LogicalNode):

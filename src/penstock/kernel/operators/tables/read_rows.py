@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,14 @@ class Rows(NamedTuple):
 
     def keep(self, mask: Mask) -> Rows:
         return Rows(self.values.keep(mask.tolist()), self.times[mask])
+
+    def at(self, mask: Mask) -> Rows:
+        """Put the rows to the places where the mask is true; at the others, there is no row."""
+        if mask.all():
+            return self
+        times = np.full(len(mask), NEVER)
+        times[mask] = self.times
+        return Rows(BatchColumn(spread(mask, self.values.values())), times)
 
 
 class TableRows(Protocol):
@@ -111,10 +119,13 @@ class _DerivedRows:
         known = rows.are_known
         if not known.any():
             return rows
-        there = known.tolist()
+        kept = known.tolist()
         # The functions look at keys and values only.
-        some = Batch(keys.keep(there), rows.values.keep(there), rows.times[known])
-        return _rows_at(known, self._derived(some), some.timestamps)
+        some = Batch(keys.keep(kept), rows.values.keep(kept), rows.times[known])
+        values = self._derived(some)
+        there = [value is not None for value in values]
+        times = np.where(there, some.timestamps, NEVER)
+        return Rows(BatchColumn(values), times).at(known)
 
     def _derived(self, rows: Batch) -> Sequence[object]:
         """Return what becomes of the values; ``None`` is no row."""
@@ -177,17 +188,10 @@ class SideJoin:
             keys, this, values = keys.keep(kept), this.keep(kept), values.keep(kept)
         sides = (this, values) if self._is_left else (values, this)
         found = self._join(keys, *sides)
-        return BatchColumn(found if mask.all() else _spread(mask, found))
+        return BatchColumn(found if mask.all() else spread(mask, found))
 
 
-def _rows_at(known: Mask, values: Sequence[object], times: Times) -> Rows:
-    """Put rows back to their places; a value of ``None`` is no row."""
-    there = np.array([value is not None for value in values], bool)
-    all_times = np.full(len(known), NEVER)
-    all_times[known] = np.where(there, times, NEVER)
-    return Rows(BatchColumn(_spread(known, values)), all_times)
-
-
-def _spread(mask: Mask, values: Sequence[object]) -> list[object]:
+def spread(mask: Mask, values: Sequence[Any]) -> list[Any]:
+    """Put the values to the places where the mask is true; the others are ``None``."""
     each = iter(values)
     return [next(each) if is_there else None for is_there in mask.tolist()]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from penstock.kernel.columns.batch import Batch
+from penstock.kernel.columns.batch import Batch, NotProvenError
+from penstock.kernel.columns.batch_column import Places
 from penstock.kernel.columns.change_columns import joined_changes, require_known_values
 from penstock.kernel.columns.column_executor import (
     ColumnExecutor,
@@ -16,10 +17,12 @@ from penstock.kernel.columns.column_executor import (
     vectorises,
 )
 from penstock.kernel.columns.effects import ColumnCollector, Effects
+from penstock.kernel.columns.subscriptions import ResponseColumn
 from penstock.kernel.serdes import required_serde
 from penstock.model.columns.partitioning import partitions_for
 from penstock.model.columns.row_columns import taken
 from penstock.model.record import Headers
+from penstock.model.subscription import to_asking_partition
 from penstock.serde.change import ChangeSerde
 from penstock.serde.column_serde import Encoded
 from penstock.serde.windowed import SessionWindowedSerde, TimeWindowedSerde
@@ -41,7 +44,7 @@ class SinkColumns(ColumnExecutor[Sink]):
 
     def __init__(self, node: Sink, task: TaskServices) -> None:
         super().__init__(node, task)
-        if node.topic is None or node.partitioner is not None:
+        if node.topic is None or node.partitioner not in (None, to_asking_partition):
             raise NotVectorisableError("a function chooses its topic or partition")
         what = f"sink node {node.name!r}"
         self._key = required_serde(node.key_serde, task.defaults, "key", what, node.site)
@@ -61,6 +64,10 @@ class SinkColumns(ColumnExecutor[Sink]):
         if type(self._key) in _TIME_BYTES:
             effects.add(lambda: self._send_windows(keys, values, timestamps.tolist(), headers))
             return
+        if isinstance(batch.values, ResponseColumn) and self.node.partitioner is not None:
+            chosen = self._asking(batch.values)
+            effects.add(lambda: self._send_to(chosen, keys, values, timestamps.tolist(), headers))
+            return
         effects.add(
             lambda: self._collector.send_columns(self._topic, keys, values, timestamps, headers)
         )
@@ -77,6 +84,25 @@ class SinkColumns(ColumnExecutor[Sink]):
         partitions = partitions_for(keys, count, without=_TIME_BYTES[type(self._key)])
         if None in keys:
             partitions[[key is None for key in keys]] = _ANY
+        self._send_to(partitions, keys, values, timestamps, headers)
+
+    def _asking(self, answers: ResponseColumn) -> Places:
+        """Return the partitions that have asked; raise if the topic does not have one of them."""
+        asking = answers.partitions or [None] * len(answers)
+        partitions = np.array([_ANY if each is None else each for each in asking], np.int64)
+        if partitions.max() >= self.task.collector.partitions(self._topic):
+            raise NotProvenError("a partition that has asked does not exist")
+        return partitions
+
+    def _send_to(
+        self,
+        partitions: Places,
+        keys: Encoded,
+        values: Encoded,
+        timestamps: Sequence[int],
+        headers: Sequence[Headers] | None,
+    ) -> None:
+        """Send each record to its own partition."""
         found = np.unique(partitions).tolist()
         where = [None if partition == _ANY else partition for partition in found]
         if len(found) == 1:

@@ -12,6 +12,7 @@ from penstock.kernel.columns.batch_column import BatchColumn, Places, Times, inp
 from penstock.kernel.columns.change_columns import require_known_values, split_changes
 from penstock.kernel.columns.column_executor import ColumnExecutor, require_known
 from penstock.kernel.columns.effects import Effects
+from penstock.kernel.columns.subscriptions import MESSAGE_SERDES, messages
 from penstock.kernel.raw_columns import RawColumns
 from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.serdes import required_serde
@@ -64,6 +65,8 @@ class SourceColumns(ColumnExecutor[Source]):
         self._value = required_serde(node.value_serde, task.defaults, "value", what, node.site)
         require_known(self._key, "key")
         require_known_values(self._value)
+        #: Whether its records are messages of a foreign-key join.
+        self.reads_messages = isinstance(self._value, MESSAGE_SERDES)
         self._handler = task.failures.on_deserialization
 
     def run(
@@ -141,6 +144,10 @@ class SourceColumns(ColumnExecutor[Source]):
         keys = input_column(raw.keys, self._key)
         if isinstance(self._value, ChangeSerde):
             return self._changes(raw, keys, timestamps, self._value)
+        if isinstance(self._value, MESSAGE_SERDES):
+            keys.check()
+            values = messages(raw.values, self._value)
+            return Batch(keys, values, timestamps, raw.headers, self._origins(raw))
         values = keys
         if raw.values is not raw.keys or self._value != self._key:
             values = input_column(raw.values, self._value)
