@@ -49,6 +49,7 @@ from penstock.state.engine.rocks import open_rocks
 from penstock.state.environment import StoreEnvironment
 from penstock.state.open import open_store
 from penstock.state.spec import StoreKind, StoreSpec
+from penstock.topology.upgrades.fingerprint import PlanFingerprint
 
 _PARTITIONS = 4
 _TOPIC = "bench-counts-changelog"
@@ -156,6 +157,9 @@ class RocksReplica:
 
     def status(self, *, is_watched: bool) -> ApplicationStatus:
         return ApplicationStatus(at_ms=time.time_ns() // 1_000_000, state="RUNNING")
+
+    def plan(self) -> PlanFingerprint:
+        return PlanFingerprint(())
 
     def dead_letters(self) -> None:
         return None

@@ -9,6 +9,7 @@ import { compact, duration, milliseconds } from "./lib/format";
 import { about, findOut, follow, goneSince, status, unfollow } from "./lib/live";
 import { link, place } from "./lib/router";
 import { theme, type Theme } from "./lib/theme";
+import { ChangesPage } from "./pages/changes";
 import { FailedPage } from "./pages/failed";
 import { NowPage, TONES } from "./pages/now";
 import { QueriesPage } from "./pages/queries";
@@ -32,6 +33,7 @@ const PAGES: Page[] = [
   { id: "topology", name: "Topology", view: TopologyPage },
   { id: "stores", name: "Stores", view: StoresPage },
   { id: "tasks", name: "Tasks", view: TasksPage },
+  { id: "changes", name: "Changes", view: ChangesPage },
   { id: "failed", name: "Failed records", view: FailedPage },
 ];
 

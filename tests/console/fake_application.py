@@ -15,8 +15,10 @@ from enum import StrEnum
 from typing import Any
 
 import penstock as ps
+from penstock.config import StreamsConfig
 from penstock.model.latencies import Latencies, bucket_of
 from penstock.runtime.local.column_forms import explained
+from penstock.runtime.settings import plan_fingerprint
 from penstock.serde.serdes import Serdes
 from penstock.serving.application import Instance, Row
 from penstock.serving.status.program import source_lines
@@ -36,12 +38,20 @@ from penstock.serving.status.values import (
 )
 from penstock.state.spec import StoreKind
 from penstock.topology.nodes import Sink, Source
+from penstock.topology.upgrades.fingerprint import PlanFingerprint
 from tests.console.fake_letters import ShopLetters
 from tests.console.shop import build
 from tests.unit.serving.memory_application import Cluster, MemoryApplication, store_info
 
 THREADS, PARTITIONS = 4, 6
 RATE = 12_400.0
+CONFIG = StreamsConfig(
+    {
+        "application.id": "order-service",
+        "default.key.serde": "string",
+        "default.value.serde": "json",
+    }
+)
 COUNTRIES = ("de", "fr", "it", "jp", "nl", "se", "us")
 
 
@@ -107,6 +117,9 @@ class FakeApplication(MemoryApplication):
     def topology(self) -> Mapping[str, Any]:
         described: Mapping[str, Any] = json.loads(self.built.to_json())
         return described
+
+    def plan(self) -> PlanFingerprint:
+        return plan_fingerprint(self.built.graph, CONFIG)
 
     def program(self) -> Program:
         forms = explained(self.built).parts

@@ -19,6 +19,7 @@ from penstock.serving.past.values import Changes, Commit
 from penstock.serving.question import KeyQuestion, Question
 from penstock.serving.status.values import ApplicationStatus, Program, RestoreProgress
 from penstock.state.spec import StoreKind
+from penstock.topology.upgrades.fingerprint import PlanFingerprint
 
 #: Kafka Streams' position: by topic and partition, the offset of the next record that is missing.
 Position = Mapping[str, Mapping[int, int]]
@@ -287,6 +288,9 @@ class Queryable(Protocol):
 
     def dead_letters(self) -> DeadLetters | None:
         """Return the topic of dead letters, each time the same object; None if there is none."""
+
+    def plan(self) -> PlanFingerprint:
+        """Return what the state of the application depends on."""
 
     def topology(self) -> Mapping[str, Any]:
         """Return the topology as plain values that JSON can hold."""

@@ -22,6 +22,7 @@ from penstock.serving.guard import Guard
 from penstock.serving.options import ServerOptions
 from penstock.serving.past.past_routes import PastRoutes
 from penstock.serving.peer_client import PeerClient
+from penstock.serving.plan.plan_routes import PlanRoutes
 from penstock.serving.replies import encoder, problem, reply_error
 from penstock.serving.status.sample_routes import SampleRoutes
 from penstock.serving.status.sampler import StatusSampler
@@ -60,6 +61,7 @@ class QueryAnswers:
         about = StatusRoutes(application, self._stores, limits.request_s)
         past = PastRoutes(application, self._stores, limits.request_s)
         failed = FailedRoutes(application, limits)
+        plans = PlanRoutes(application, limits)
         samples = SampleRoutes(application, self._sampler, self.feeds, limits.request_s)
         self._others = Starlette(
             routes=[
@@ -67,6 +69,7 @@ class QueryAnswers:
                 *samples.routes(),
                 *past.routes(),
                 *failed.routes(),
+                *plans.routes(),
                 *console_routes(),
                 Route("/feeds/{store}", self.feeds.events, methods=["GET"]),
                 WebSocketRoute("/feeds/{store}", self.feeds.websocket),

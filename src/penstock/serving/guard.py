@@ -13,12 +13,13 @@ from penstock.serving.console.files import is_console_path
 from penstock.serving.credentials import Access
 from penstock.serving.failed.failed_routes import REDRIVE_PATH
 from penstock.serving.options import ServerOptions
+from penstock.serving.plan.plan_routes import PLAN_PATH
 from penstock.serving.replies import Header, refuse
 
 _READING = ("GET", "HEAD")
 _OPEN_PATHS = ("/health/live", "/health/ready")
-#: What may be asked with POST, by callers that may write.
-_WRITING_PATHS = (REDRIVE_PATH,)
+#: What may be asked with POST, and what a caller has to be allowed for it.
+_POSTED = {REDRIVE_PATH: Access.WRITE, PLAN_PATH: Access.READ}
 
 
 class Guard:
@@ -77,13 +78,13 @@ class Guard:
     def _write_refusal(
         scope: Scope, headers: Mapping[bytes, bytes], access: Access
     ) -> tuple[int, str, str, tuple[Header, ...]] | None:
-        may_write = scope["method"] == "POST" and scope["path"] in _WRITING_PATHS
-        if access < (Access.WRITE if may_write else Access.FULL):
+        needed = _POSTED.get(scope["path"]) if scope["method"] == "POST" else None
+        if access < (needed or Access.FULL):
             return 403, "read-only", "only reading is allowed with these credentials", ()
         if not is_same_origin(headers):
             # A browser adds the name and the password of a user by itself.
             return 403, "other-origin", "a page of another site may not write here", ()
-        if not may_write:
+        if needed is None:
             return 405, "read-only", "there is nothing here to write", ((b"allow", b"GET, HEAD"),)
         return None
 

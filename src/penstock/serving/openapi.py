@@ -27,6 +27,7 @@ from penstock.serving.past.models import (
     HotKeysModel,
     KeyHistoryModel,
 )
+from penstock.serving.plan.models import PlanModel, PlanReportModel
 from penstock.serving.status.models import HeatModel, HistoryModel, ProgramModel, StatusModel
 from penstock.serving.wire.models import (
     AboutModel,
@@ -43,8 +44,8 @@ from penstock.serving.wire.models import (
 _MODELS = (
     AboutModel, CommitsModel, DifferenceModel, EntryModel, ErrorModel, FailedRecordDetailModel,
     FailedRecordsModel, HealthModel, HeatModel, HistoryModel, HotKeysModel, KeyHistoryModel,
-    KeyLocationModel, MetadataModel, PageModel, ProgramModel, RedriveModel, RedriveResultModel,
-    StatusModel, StoresModel, TopologyModel,
+    KeyLocationModel, MetadataModel, PageModel, PlanModel, PlanReportModel, ProgramModel,
+    RedriveModel, RedriveResultModel, StatusModel, StoresModel, TopologyModel,
 )  # fmt: skip
 _WHOLE = {"type": "integer", "minimum": 0, "maximum": 10**18 - 1}
 _TEXT = {"type": "string"}
@@ -171,6 +172,14 @@ def _paths() -> dict[str, Any]:
             _schema(RedriveModel),
             _schema(RedriveResultModel),
         ),
+        "/plan": {
+            **_get("Return the plan of the version that runs.", _schema(PlanModel)),
+            **_post(
+                "Compare a new version with it: what a start would do to the state.",
+                {"type": "object"},
+                _schema(PlanReportModel),
+            ),
+        },
         "/metadata": _get("List the instances of the application.", _schema(MetadataModel)),
         "/metadata/{store}/{key}": _get(
             "Say where a key is read.",

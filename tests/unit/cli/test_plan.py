@@ -1,6 +1,6 @@
 """``penstock plan`` as a user calls it, over what a cluster in memory says.
 
-Exercises ``plan.report`` and ``plan.script``.
+Exercises ``upgrades.report`` and ``plan.script``.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from penstock.cli.plan.stored import StoredPlan
 from penstock.config import StreamsConfig
 from penstock.runtime.settings import plan_fingerprint
 from penstock.sql import SqlEngine
+from penstock.topology.upgrades.fingerprint import PlanFingerprint
 
 CLICKS = """
 CREATE STREAM clicks (usr VARCHAR KEY, page VARCHAR, ms INT)
@@ -205,3 +206,25 @@ def test_file_that_does_not_exist_is_misuse(kafka: Kafka) -> None:
     """Exit 2, as for every command."""
     done = CliRunner().invoke(app, ["plan", "missing.sql", "--bootstrap", "here:9092"])
     assert done.exit_code == 2
+
+
+def test_a_plan_is_exported_without_kafka(tmp_path: Path) -> None:
+    """The file has the plan and the name of the program, and none of its code."""
+    (tmp_path / "words.py").write_text(PROGRAM)
+    file = tmp_path / "new.json"
+    told = CliRunner().invoke(app, ["plan", str(tmp_path / "words.py"), "--export", str(file)])
+    assert told.exit_code == 0, told.output
+    exported = json.loads(file.read_text())
+    plan = PlanFingerprint.from_json(json.dumps(exported["plan"]).encode())
+    assert exported["name"] == "words.py"
+    assert plan is not None
+    assert [section.name for section in plan.sections] == ["store 'counts'"]
+
+
+def test_the_plan_of_a_script_is_not_exported(tmp_path: Path) -> None:
+    """Its server compares its queries."""
+    script = tmp_path / "views.sql"
+    script.write_text(CLICKS)
+    told = CliRunner().invoke(app, ["plan", str(script), "--export", str(tmp_path / "x")])
+    assert told.exit_code == 2
+    assert "penstock plan FILE.SQL" in told.output

@@ -41,6 +41,7 @@ from penstock.serving.question import (
 )
 from penstock.serving.status.values import ApplicationStatus, Program
 from penstock.state.spec import StoreKind
+from penstock.topology.upgrades.fingerprint import PlanFingerprint
 
 KEY_VALUE = (StoreKind.KEY_VALUE, StoreKind.TIMESTAMPED_KEY_VALUE)
 
@@ -288,6 +289,9 @@ class MemoryApplication:
         expected = range(start, min(end, log[-1].offset + 1)) if log else range(0)
         is_whole = [each.offset for each in found] == [*expected]
         return Changes(changes=found, begins=0, is_whole=is_whole)
+
+    def plan(self) -> PlanFingerprint:
+        return PlanFingerprint(())
 
     def dead_letters(self) -> DeadLetters | None:
         return self.letters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,8 +12,15 @@ from rich.console import Console
 from rich.text import Text
 
 from penstock.cli.connection import BootstrapOption
-from penstock.cli.output import JsonOption, err, out, print_json, print_note, print_table
-from penstock.cli.plan.report import Entry, new_entry, summary
+from penstock.cli.output import (
+    JsonOption,
+    err,
+    out,
+    print_done,
+    print_json,
+    print_note,
+    print_table,
+)
 from penstock.cli.plan.stored import PlanReader
 from penstock.cli.program import load_program
 from penstock.cli.run import merged_settings
@@ -22,6 +30,7 @@ from penstock.cli.sql.pairs import defined, pairs
 from penstock.config import ACCEPTED_PLAN, APPLICATION_ID, BOOTSTRAP_SERVERS, StreamsConfig
 from penstock.kafka.nearby_broker import nearby_broker
 from penstock.runtime.settings import plan_fingerprint
+from penstock.topology.upgrades.report import Entry, new_entry, summary
 
 _STYLES = {"refused": "red", "removed": "yellow", "added": "green", "changed": "yellow"}
 
@@ -44,6 +53,14 @@ def plan(
             help="Print the setting with which a changed program goes on with its state.",
         ),
     ] = False,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            "--export",
+            metavar="FILE",
+            help="Write the plan for the console's page Changes; Kafka is not asked.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare a program or script with the state in Kafka, and start nothing.
@@ -54,6 +71,9 @@ def plan(
 
     With --accept only one line goes to standard output, a setting for penstock run -c, which says
     that the state of a program still fits. Exit 1: it does not, whatever is said.
+
+    With --export the plan of a program is written to a file, which has no code of it. POST /plan
+    of the running application, and its console, compare the file with what runs.
     """
     given = pairs("--config", config)
     if accept and target.lower().endswith(".sql"):
@@ -61,6 +81,9 @@ def plan(
             "a script says with CREATE OR REPLACE that its state still fits",
             param_hint="--accept",
         )
+    if export is not None:
+        _export(target, export, bootstrap, config or [])
+        return
     if accept:
         entry = _of_program(target, bootstrap, config or [], is_accepted=True)
         _print_acceptance(entry, as_json=as_json)
@@ -75,6 +98,21 @@ def plan(
     else:
         _print(entries)
     raise typer.Exit(1 if any(entry.status == "refused" for entry in entries) else 0)
+
+
+def _export(target: str, file: Path, bootstrap: str | None, given: Sequence[str]) -> None:
+    """Write the plan of a program, with the name of the program."""
+    if target.lower().endswith(".sql"):
+        raise typer.BadParameter(
+            "queries of a script are compared by the server that runs them: penstock plan FILE.SQL",
+            param_hint="--export",
+        )
+    program = load_program(target)
+    settings = merged_settings(program, master=None, bootstrap=bootstrap, threads=None, given=given)
+    plan = plan_fingerprint(program.topology.graph, StreamsConfig(settings))
+    told = {"name": program.path.name, "plan": json.loads(plan.to_json())}
+    file.write_text(json.dumps(told, ensure_ascii=False) + "\n", encoding="utf-8")
+    print_done(f"wrote the plan of {program.path.name} to {file}")
 
 
 def _print_acceptance(entry: Entry, *, as_json: bool) -> None:

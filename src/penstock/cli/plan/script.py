@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from penstock.cli.plan.report import Entry, new_entry, orphan_entry
 from penstock.cli.plan.stored import PlanReader
 from penstock.cli.sql.files import read_text
 from penstock.config import APPLICATION_ID, StreamsConfig
 from penstock.runtime.settings import plan_fingerprint
 from penstock.sql import SqlEngine
 from penstock.sql.functions.extensions import load_extensions
+from penstock.topology.upgrades.report import Entry, new_entry, orphan_entry
 
 
 def script_entries(

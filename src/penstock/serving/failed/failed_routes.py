@@ -17,6 +17,7 @@ from starlette.routing import Route
 from penstock.serde.base import Serde
 from penstock.serde.to_json import to_json
 from penstock.serving.application import Queryable
+from penstock.serving.body import limited_body
 from penstock.serving.credentials import Access, Caller
 from penstock.serving.failed.failed_records import (
     MOST_LETTERS,
@@ -97,7 +98,7 @@ class FailedRoutes:
     async def redrive(self, request: Request) -> Response:
         if request.scope["penstock.access"] < Access.WRITE:
             raise HTTPException(403, "sending records again needs credentials that may write")
-        body = await self._body(request)
+        body = await limited_body(request, self._limits.request_bytes)
         try:
             wanted = _DECODER.decode(body)
         except msgspec.MsgspecError as error:
@@ -106,18 +107,6 @@ class FailedRoutes:
             raise bad_request("give records or a group", "one of both, not both")
         by = _name(request.scope["penstock.caller"])
         return _json(await self._found(partial(self._sent, wanted, by)))
-
-    async def _body(self, request: Request) -> bytes:
-        most, body = self._limits.request_bytes, bytearray()
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > most:
-                raise HTTPException(
-                    413,
-                    f"the body has more than {most} bytes:"
-                    " raise penstock.server.max.request.bytes to send it",
-                )
-        return bytes(body)
 
     # Called in a thread
 

@@ -24,7 +24,7 @@ from penstock.errors import (
 )
 from penstock.kafka.client_config import consumer_settings
 from penstock.kernel.serdes import required_serde
-from penstock.runtime.settings import task_settings
+from penstock.runtime.settings import plan_fingerprint, task_settings
 from penstock.runtime.spark.driver.instances.beacon import Life
 from penstock.runtime.spark.driver.instances.pulse import process_pulse
 from penstock.runtime.spark.driver.observing.change_feed import ChangeFeed
@@ -62,6 +62,7 @@ from penstock.serving.status.values import ApplicationStatus, Program, RestorePr
 from penstock.state.spec import StoreKind, StoreSpec
 from penstock.topology.key_placement import is_placed
 from penstock.topology.picture import to_svg
+from penstock.topology.upgrades.fingerprint import PlanFingerprint
 
 if TYPE_CHECKING:
     from penstock.runtime.spark.driver.application_run import ApplicationRun
@@ -351,6 +352,9 @@ class ServedStreams:
             error=getattr(error, "code", None if error is None else type(error).__name__),
             batch=None if newest is None else newest.batch,
         )  # fmt: skip
+
+    def plan(self) -> PlanFingerprint:
+        return plan_fingerprint(self._streams.topology.graph, self._config)
 
     def topology(self) -> Mapping[str, Any]:
         described: dict[str, Any] = json.loads(self._streams.topology.to_json())
