@@ -12,6 +12,7 @@ import pytest
 import penstock
 import penstock.client
 import penstock.sql
+import penstock.testing
 from tests.architecture.source import PACKAGE, imported, modules, relative, tree, within
 
 SPARK = frozenset({"py4j", "pyspark"})
@@ -32,7 +33,9 @@ def loaded_by(statement: str) -> set[str]:
     return set(found.stdout.split())
 
 
-@pytest.mark.parametrize("package", ["penstock", "penstock.sql", "penstock.client"])
+@pytest.mark.parametrize(
+    "package", ["penstock", "penstock.sql", "penstock.client", "penstock.testing"]
+)
 def test_importing_a_package_stays_light(package: str) -> None:
     """Every command and every Spark worker pays for what the import of a package imports."""
     loaded = loaded_by(f"import {package}")
@@ -57,7 +60,7 @@ def test_engine_that_only_plans_loads_nothing_that_runs_queries() -> None:
     assert running & loaded == set()
 
 
-@pytest.mark.parametrize("package", [penstock, penstock.sql, penstock.client])
+@pytest.mark.parametrize("package", [penstock, penstock.sql, penstock.client, penstock.testing])
 def test_public_names_are_where_their_package_looks_for_them(package: ModuleType) -> None:
     """A package loads a name from the module that type checkers take it from."""
     tree = ast.parse(Path(package.__file__ or "").read_text(encoding="utf-8"))

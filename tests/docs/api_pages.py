@@ -109,7 +109,8 @@ AREAS: dict[str, tuple[str, str, str]] = {
         "Run a program in your own process, record by record or in batches.",
         """
         TopologyTestDriver TestInputTopic TestOutputTopic TestRecord Row rows
-        BatchReport MockProcessorContext streams keys batches in_processing_order Event
+        DroppedRecord BatchReport MockProcessorContext streams keys batches in_processing_order
+        Event
         """,
     ),
     "sql": (

@@ -121,6 +121,9 @@ class StreamTask:
         self.current: RawRecord | None = None
         self.thread: int | None = None
         self.dropped_records: Counter[tuple[str, str]] = Counter()
+        #: Told of the node, the reason and the record of each drop; records over columns are only
+        #: counted.
+        self.on_dropped: Callable[[str, str, RawRecord | None], None] | None = None
         self.consumed_offsets: dict[tuple[str, int], int] = {}
         self.commit_requested = False
         #: Whether a record that the last flush has committed had asked for a commit.
@@ -476,6 +479,8 @@ class StreamTask:
 
     def dropped(self, node: str, reason: str, raw: RawRecord | None = None) -> None:
         self.dropped_records[node, reason] += 1
+        if self.on_dropped is not None:
+            self.on_dropped(node, reason, raw or self.current)
         if self.log is not None:
             self.log.dropped(node, reason, raw)
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from penstock.config import APPLICATION_ID, StreamsConfig
 from penstock.errors import InvalidArgumentError, InvalidStateError
+from penstock.kernel.record_queue import RawRecord
 from penstock.model.record import Headers, checked_headers
 from penstock.model.site import caller_site
 from penstock.model.time.duration import Duration, to_ms
@@ -27,7 +28,9 @@ from penstock.state.protocols import (
     WindowStore,
 )
 from penstock.state.spec import StoreHeaders, StoreKind
-from penstock.testing.rows import Row, TextTable, to_row
+from penstock.testing import drivers_in_use
+from penstock.testing.dropped import DroppedRecord, dropped_record
+from penstock.testing.text_table import Row, TextTable, to_row
 from penstock.testing.topic_serdes import TopicSerdes, read, written
 from penstock.testing.topics import TestInputTopic, TestOutputTopic, TestRecord
 from penstock.topology.nodes import Sink
@@ -108,6 +111,11 @@ class TopologyTestDriver:
             self._application = LocalApplication(
                 topology, StreamsConfig(given), now_ms, on_disk=on_disk, over_columns=over_columns
             )
+        self._topology = topology
+        self._dropped: list[DroppedRecord] = []
+        for task in self._application.all_tasks:
+            task.on_dropped = self._note_dropped
+        drivers_in_use.enter(self)
         self._serdes = TopicSerdes(self._application.graph, self._application.settings)
         self._dead_letters = self._application.settings.dead_letter_topic
         self._unread: dict[str, deque[ProducedRecord]] = {}
@@ -378,6 +386,31 @@ class TopologyTestDriver:
         return self._application.dropped_records
 
     @property
+    def dropped(self) -> list[DroppedRecord]:
+        """Return the dropped records themselves, in order: node, line, reason, topic, offset.
+
+        Over columns records are only counted, in ``dropped_records``.
+
+        >>> from penstock import StreamsBuilder
+        >>> builder = StreamsBuilder()
+        >>> table = builder.stream("in").group_by_key().count("counts")
+        >>> with TopologyTestDriver(builder.build()) as driver:
+        ...     driver.pipe("in", "without a key")
+        ...     print(driver.dropped[0].reason, driver.dropped[0].value)
+        null-key-or-value b'without a key'
+        """
+        return list(self._dropped)
+
+    @property
+    def topology(self) -> Topology:
+        """Return the topology that the driver runs."""
+        return self._topology
+
+    @property
+    def application_id(self) -> str:
+        return self._application.settings.application_id
+
+    @property
     def batches(self) -> list[BatchReport]:
         """Return how each batch ran with ``engine="columns"``: over columns, or why not.
 
@@ -403,7 +436,11 @@ class TopologyTestDriver:
                 fix="pipe inside the with block, or make another TopologyTestDriver",
                 at=caller_site(),
             )
+        drivers_in_use.enter(self)
         return self._application
+
+    def _note_dropped(self, node: str, reason: str, raw: RawRecord | None) -> None:
+        self._dropped.append(dropped_record(self._application.graph.nodes[node], reason, raw))
 
     def _input_record(self, topic: str, record: TestRecord) -> InputRecord:
         key_serde, value_serde = self._serdes.of_input(topic)

@@ -132,6 +132,10 @@ class LocalApplication:
         return self._task
 
     @property
+    def all_tasks(self) -> list[StreamTask]:
+        return [] if self._task is None else [self._task]
+
+    @property
     def dropped_records(self) -> Counter[tuple[str, str]]:
         """Return how many records each node dropped, by (node, reason)."""
         return Counter() if self._task is None else self._task.dropped_records

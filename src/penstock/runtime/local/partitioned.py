@@ -177,6 +177,10 @@ class PartitionedApplication:
         return found if self._global is None else found | dict(self._global.stores.own)
 
     @property
+    def all_tasks(self) -> list[StreamTask]:
+        return list(self.tasks.values())
+
+    @property
     def dropped_records(self) -> Counter[tuple[str, str]]:
         """Return how many records each node dropped in all tasks, by (node, reason)."""
         return sum((task.dropped_records for task in self.tasks.values()), Counter())
