@@ -140,7 +140,7 @@ class Failures:
                 ),
                 node.site,
             ) from error
-        self._task.dropped(node.name, DESERIALIZATION)
+        self._task.dropped(node.name, DESERIALIZATION, raw)
         if self._task.log is not None:
             self._task.log.deserialization(node, raw, error, part)
 
