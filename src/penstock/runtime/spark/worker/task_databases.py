@@ -209,18 +209,13 @@ class TaskDatabases:
             return
         # After an error of the disk, RocksDB refuses to write until it is opened again.
         for engine in self.engines.values():
-            with contextlib.suppress(StoreError):
-                engine.discard()
-                engine.close()
+            _close_unsaved(engine)
         self.engines.clear()
 
     def _put_aside(self, damage: StoreError) -> None:
         """Put the database that the error names aside, so that its store is restored."""
         for name in [n for n in self.engines if repr(str(self._folder(n))) in damage.message]:
-            engine = self.engines.pop(name)
-            with contextlib.suppress(StoreError):
-                engine.discard()
-                engine.close()
+            _close_unsaved(self.engines.pop(name))
             log.warning("task %s: store %r is restored from its changelog", self._task_id, name)
             set_aside(self._folder(name))
 
@@ -234,8 +229,17 @@ class TaskDatabases:
             except StoreError as error:
                 # Unsaved state is still in the changelog. The other stores are saved nevertheless.
                 log.error("task %s: store %r could not be saved: %s", self._task_id, name, error)
+                # What stays open cannot be opened again by the next run in this process.
+                _close_unsaved(engine)
         self.engines.clear()
         self.lock.release()
+
+
+def _close_unsaved(engine: PendingStore) -> None:
+    """Close a database, also if it cannot write any more."""
+    for step in (engine.discard, engine.close):
+        with contextlib.suppress(StoreError):
+            step()
 
 
 def seen_by(decoder: SourceDecoder) -> AsRead | None:
