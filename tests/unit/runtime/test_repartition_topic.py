@@ -84,6 +84,25 @@ def test_order_within_a_partition_is_kept_when_both_ways_are_mixed(
     assert found == expected
 
 
+@given(
+    calls=st.lists(st.tuples(st.none() | st.integers(0, 2), KEYS), min_size=1, max_size=6),
+    is_coded=st.booleans(),
+)
+def test_columns_of_one_partition_are_bundled_like_single_records(
+    calls: list[tuple[int | None, list[bytes | None]]], is_coded: bool
+) -> None:
+    """Beside columns whose keys determine their partitions."""
+    one_by_one, at_once = topic(3), topic(3)
+    sequence = 0
+    for partition, keys in calls:
+        values, times = [b"v%d" % n for n in range(len(keys))], list(range(len(keys)))
+        at_once.add_all(sequence, coded(keys) if is_coded else keys, values, times, partition)
+        for n, key in enumerate(keys):
+            one_by_one.add(sequence + n, key, values[n], times[n], None, partition)
+        sequence += len(keys)
+    assert rows(at_once) == rows(one_by_one)
+
+
 def test_headers_begin_with_the_first_record_that_has_some() -> None:
     """Records before it get none, those after it may go without."""
     repartition = topic(1)

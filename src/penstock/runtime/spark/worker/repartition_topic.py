@@ -20,8 +20,9 @@ _MOST_PLACES = 50_000
 _RECORDS_PER_BUNDLE = 50_000
 
 
-#: The sequence number of the first record; then keys, values and timestamps.
-_Piece = tuple[int, Sequence[bytes | None], Sequence[bytes | None], Timestamps]
+#: The sequence number of the first record; then keys, values, timestamps, and the partition of all
+#: records, if it is not that of the key.
+_Piece = tuple[int, Sequence[bytes | None], Sequence[bytes | None], Timestamps, int | None]
 
 
 def _cut(column: Sequence[bytes | None], places: NDArray[np.int64]) -> Sequence[bytes | None]:
@@ -97,24 +98,33 @@ class RepartitionTopic:
         keys: Sequence[bytes | None],
         values: Sequence[bytes | None],
         timestamps: Timestamps,
+        partition: int | None = None,
     ) -> None:
-        """Add many records without headers; ``sequence`` is the number of the first one."""
-        for partition in list(self._bundles):
-            self._close(partition)
-        self._pieces.append((sequence, keys, values, timestamps))
+        """Add many records without headers; ``sequence`` is the number of the first one.
+
+        If ``partition`` is None, the keys determine the partitions.
+        """
+        for other in list(self._bundles):
+            self._close(other)
+        self._pieces.append((sequence, keys, values, timestamps, partition))
 
     def _bundle_pieces(self) -> None:
         """Sort the collected columns by partition, and make bundles of them."""
         if not self._pieces:
             return
-        firsts, key_parts, value_parts, time_parts = zip(*self._pieces, strict=True)
+        firsts, key_parts, value_parts, time_parts, given = zip(*self._pieces, strict=True)
         self._pieces.clear()
         keys = joined_columns(key_parts)
         are_keys = all(v is k for k, v in zip(key_parts, value_parts, strict=True))
         values = keys if are_keys else joined_columns(value_parts)
         times = np.concatenate([np.asarray(each, np.int64) for each in time_parts])
         counted = [np.arange(len(each)) + n for n, each in zip(firsts, time_parts, strict=True)]
-        sequence, places = np.concatenate(counted), self._partitions_of(keys)
+        sequence = np.concatenate(counted)
+        if any(partition is not None for partition in given):
+            pairs = zip(key_parts, given, strict=True)
+            places = np.concatenate([self._places_of(part, partition) for part, partition in pairs])
+        else:
+            places = self._partitions_of(keys)
         for partition in np.unique(places).tolist():
             (chosen,) = np.nonzero(places == partition)
             for start in range(0, len(chosen), _RECORDS_PER_BUNDLE):
@@ -123,6 +133,11 @@ class RepartitionTopic:
                 its_values = its_keys if values is keys else _cut(values, rows)
                 bundle = Bundle(int(sequence[rows[0]]), times[rows], its_keys, its_values)
                 self._full.append((partition, bundle))
+
+    def _places_of(self, keys: Sequence[bytes | None], partition: int | None) -> NDArray[np.int64]:
+        if partition is None:
+            return self._partitions_of(keys)
+        return np.full(len(keys), partition, np.int64)
 
     def _partitions_of(self, keys: Sequence[bytes | None]) -> NDArray[np.int64]:
         if not isinstance(keys, DictionaryBytes):

@@ -130,15 +130,14 @@ class TaskOutput:
     ) -> None:
         """Send many records to one topic; ``headers`` is None if no record has headers."""
         repartition = self._repartition.get(topic)
-        is_placed = repartition is not None and partition is not None
-        if headers is not None or is_placed or topic.startswith(SPARK_TOPIC):
+        if headers is not None or topic.startswith(SPARK_TOPIC):
             each = [()] * len(keys) if headers is None else headers
             for record in zip(keys, values, listed(timestamps), each, strict=True):
                 self.send(topic, *record, partition)
             return
         self.passed[topic] += len(keys)
         if repartition is not None:
-            repartition.add_all(self._sequence + 1, keys, values, timestamps)
+            repartition.add_all(self._sequence + 1, keys, values, timestamps, partition)
             self._sequence += len(keys)
         else:
             self.sent += len(keys)
