@@ -75,7 +75,7 @@ test: setup ## Run the whole default test suite
 	@$(BIN)/python -m pytest -n 3 --dist loadfile $(ARGS)
 
 .PHONY: lint
-lint: setup ## Check format, lint, types (also of new projects) and layers
+lint: setup ## Check format, lint, types (also of examples and new projects) and layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

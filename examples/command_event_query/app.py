@@ -12,7 +12,7 @@ account service knowing, and the query a look at a store.
 
 from dataclasses import dataclass
 
-from penstock import Processor, Stores, Topology
+from penstock import KafkaStreams, Processor, ProcessorContext, Record, Stores, StoreSpec, Topology
 
 config = {"application.id": "command-event-query"}
 
@@ -45,14 +45,14 @@ class Transferred:
 
 class Accounts(Processor[str, Transfer, str, Reply | Transferred]):
     @staticmethod
-    def stores():
+    def stores() -> list[StoreSpec]:
         balances = Stores.persistent_key_value_store("balances")
         return [Stores.key_value_store_builder(balances, str, int)]
 
-    def init(self, context):
+    def init(self, context: ProcessorContext[str, Reply | Transferred]) -> None:
         self.balances = context.get_state_store("balances")
 
-    def process(self, record):
+    def process(self, record: Record[str, Transfer]) -> None:
         command = record.value
         has = self.balance(record.key, command.source)
         # Money enters the branch through an account that may be overdrawn.
@@ -67,19 +67,19 @@ class Accounts(Processor[str, Transfer, str, Reply | Transferred]):
         self.context.forward(record.with_value(reply), child="replies")
         self.context.forward(record.with_value(event), child="events")
 
-    def balance(self, branch, account):
+    def balance(self, branch: str, account: str) -> int:
         return self.balances.get(f"{branch}/{account}") or 0
 
-    def add(self, branch, account, amount):
+    def add(self, branch: str, account: str, amount: int) -> None:
         self.balances.put(f"{branch}/{account}", self.balance(branch, account) + amount)
 
 
-def large(record):
+def large(record: Record[str, Transferred]) -> Record[str, Transferred] | None:
     """A subscriber: the compliance department. The account service does not know it."""
     return record if record.value.amount >= 500 else None
 
 
-def letter(record):
+def letter(record: Record[str, Transferred]) -> Record[str, str]:
     """Another one: letters to those who got money."""
     event = record.value
     return record.with_value(f"Dear {event.target}, you got {event.amount} from {event.source}.")
@@ -100,6 +100,6 @@ def build() -> Topology:
     )
 
 
-def show(streams) -> None:
+def show(streams: KafkaStreams) -> None:
     for account, balance in sorted(streams.store("balances").all()):
         print(f"query: {account} has {balance}")

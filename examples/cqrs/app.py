@@ -11,7 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from penstock import Processor, Stores, StreamsBuilder, Topology
+from penstock import (
+    KafkaStreams,
+    Processor,
+    ProcessorContext,
+    Record,
+    Stores,
+    StoreSpec,
+    StreamsBuilder,
+    Topology,
+)
 
 config = {"application.id": "cqrs"}
 
@@ -38,14 +47,14 @@ class Decide(Processor[str, Command, str, Event]):
     """Turns a command into an event, or into nothing if it is not possible."""
 
     @staticmethod
-    def stores():
+    def stores() -> list[StoreSpec]:
         lent = Stores.persistent_key_value_store("lent-to")
         return [Stores.key_value_store_builder(lent, str, str)]
 
-    def init(self, context):
+    def init(self, context: ProcessorContext[str, Event]) -> None:
         self.lent_to = context.get_state_store("lent-to")
 
-    def process(self, record):
+    def process(self, record: Record[str, Command]) -> None:
         command, holder = record.value, self.lent_to.get(record.key)
         if command.action == "lend" and holder is None:
             self.lent_to.put(record.key, command.reader)
@@ -93,7 +102,7 @@ read_side_alone = partial(build, read_side)
 write_side_alone = partial(build, write_side)
 
 
-def show(streams) -> None:
+def show(streams: KafkaStreams) -> None:
     for reader, books in sorted(streams.store("books-of-reader").all()):
         print(f"{reader} has {', '.join(sorted(books)) or 'no book'}")
     for book, times in sorted(streams.store("times-lent").all()):

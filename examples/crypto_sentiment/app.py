@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from penstock import StreamsBuilder, Topology
+from penstock import KafkaStreams, StreamsBuilder, Topology
 
 config = {"application.id": "crypto-sentiment"}
 
@@ -91,6 +91,6 @@ def build() -> Topology:
     return builder.build()
 
 
-def show(streams) -> None:
+def show(streams: KafkaStreams) -> None:
     for currency, found in sorted(streams.store("sentiment-store").all()):
         print(f"{currency:10} +{found.positive} -{found.negative} ={found.neutral}")

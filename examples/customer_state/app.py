@@ -9,8 +9,9 @@ import json
 import os
 import urllib.request
 from dataclasses import dataclass, replace
+from typing import Any
 
-from penstock import StreamsBuilder, Topology
+from penstock import KafkaStreams, StreamsBuilder, Topology
 
 SERVER = f"localhost:{os.environ.get('PORT', '8080')}"
 
@@ -37,7 +38,8 @@ class CustomerState:
                 return replace(self, open_complaints=self.open_complaints + 1)
             case "was helped":
                 return replace(self, open_complaints=self.open_complaints - 1)
-        return self
+            case _:
+                return self
 
 
 def build() -> Topology:
@@ -51,12 +53,12 @@ def build() -> Topology:
     return builder.build()
 
 
-def ask(path: str, server: str = SERVER):
+def ask(path: str, server: str = SERVER) -> Any:
     with urllib.request.urlopen(f"http://{server}{path}", timeout=30) as answer:
         return json.load(answer)
 
 
-def show(streams) -> None:
+def show(streams: KafkaStreams) -> None:
     customer = "customer-456"
     place = streams.query_metadata_for_key("customers", customer)
     print(f"{customer} is in partition {place.partition}, at {place.active_host}")

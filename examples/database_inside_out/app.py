@@ -15,7 +15,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from penstock import KTable, Processor, Stores, StreamsBuilder, Topology
+from penstock import (
+    KafkaStreams,
+    KTable,
+    Processor,
+    ProcessorContext,
+    Record,
+    Stores,
+    StoreSpec,
+    StreamsBuilder,
+    Topology,
+)
 
 config = {"application.id": "database-inside-out"}
 
@@ -39,18 +49,18 @@ class Features:
     is_cheap: bool
 
 
-class IndexWords(Processor[str, Product, str, str]):
+class IndexWords(Processor[str, Product | None, str, str]):
     """Says which words a product got and lost: ``+p-1`` and ``-p-1`` with the word as key."""
 
     @staticmethod
-    def stores():
+    def stores() -> list[StoreSpec]:
         titles = Stores.persistent_key_value_store("indexed-titles")
         return [Stores.key_value_store_builder(titles, str, str)]
 
-    def init(self, context):
+    def init(self, context: ProcessorContext[str, str]) -> None:
         self.titles = context.get_state_store("indexed-titles")
 
-    def process(self, record):
+    def process(self, record: Record[str, Product | None]) -> None:
         before = words(self.titles.get(record.key) or "")
         title = "" if record.value is None else record.value.title
         self.titles.put(record.key, title or None)
@@ -120,7 +130,7 @@ analytics_alone = partial(build, analytics)
 features_alone = partial(build, features)
 
 
-def show(streams) -> None:
+def show(streams: KafkaStreams) -> None:
     print("lamp is in", sorted(streams.store("search-index")["lamp"]))
     for category, found in sorted(streams.store("categories").all()):
         print(f"{category}: {found.products} products, {found.total_price:.2f} in all")

@@ -8,10 +8,13 @@ import time
 from dataclasses import dataclass
 
 from penstock import (
+    KafkaStreams,
     Processor,
+    ProcessorContext,
     PunctuationType,
     Record,
     Stores,
+    StoreSpec,
     StreamsBuilder,
     Topology,
 )
@@ -37,15 +40,15 @@ class Alert:
 
 class Watchdog(Processor[str, str, str, Alert]):
     @staticmethod
-    def stores():
+    def stores() -> list[StoreSpec]:
         supplier = Stores.persistent_key_value_store("last-seen")
         return [Stores.key_value_store_builder(supplier, str, Machine)]
 
-    def init(self, context):
+    def init(self, context: ProcessorContext[str, Alert]) -> None:
         self.machines = context.get_state_store("last-seen")
         context.schedule("5s", PunctuationType.WALL_CLOCK_TIME, self.alert_silent)
 
-    def process(self, record):
+    def process(self, record: Record[str, str]) -> None:
         known = self.machines.get(record.key)
         if known is not None and known.is_silent:
             alert = Alert("back", since=record.timestamp)
@@ -54,7 +57,7 @@ class Watchdog(Processor[str, str, str, Alert]):
         last_seen = max(record.timestamp, known.last_seen if known else 0)
         self.machines[record.key] = Machine(last_seen)
 
-    def alert_silent(self, now):
+    def alert_silent(self, now: int) -> None:
         for name, machine in self.machines.all():
             if not machine.is_silent and now - machine.last_seen > SILENT_AFTER_MS:
                 self.machines[name] = Machine(machine.last_seen, is_silent=True)
@@ -71,7 +74,7 @@ def build() -> Topology:
     return builder.build()
 
 
-def show(streams) -> None:
+def show(streams: KafkaStreams) -> None:
     """Waits for the watchdog to look: two machines of the sample have been silent for long."""
     machines = streams.store("last-seen")
     deadline = time.monotonic() + 60

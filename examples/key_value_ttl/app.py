@@ -4,7 +4,16 @@ The store remembers the ids it has seen, for ten minutes: with a time to live it
 how many orders there are in ten minutes, not on how many there have ever been.
 """
 
-from penstock import Processor, Stores, StreamsBuilder, Topology
+from penstock import (
+    KafkaStreams,
+    Processor,
+    ProcessorContext,
+    Record,
+    Stores,
+    StoreSpec,
+    StreamsBuilder,
+    Topology,
+)
 
 config = {"application.id": "key-value-ttl"}
 
@@ -13,14 +22,14 @@ REMEMBERED_FOR = "10m"
 
 class OnlyNew(Processor[str, str, str, str]):
     @staticmethod
-    def stores():
+    def stores() -> list[StoreSpec]:
         seen = Stores.persistent_key_value_store("seen")
         return [Stores.key_value_store_builder(seen, str, int).with_ttl(REMEMBERED_FOR)]
 
-    def init(self, context):
+    def init(self, context: ProcessorContext[str, str]) -> None:
         self.seen = context.get_state_store("seen")
 
-    def process(self, record):
+    def process(self, record: Record[str, str]) -> None:
         if self.seen.get(record.key) is None:
             self.seen.put(record.key, record.timestamp)
             self.context.forward(record)
@@ -32,5 +41,5 @@ def build() -> Topology:
     return builder.build()
 
 
-def show(streams) -> None:
+def show(streams: KafkaStreams) -> None:
     print("remembered now:", ", ".join(sorted(key for key, _ in streams.store("seen").all())))

@@ -7,7 +7,15 @@ links them. Versions may overtake each other on their way, so the version decide
 
 from dataclasses import dataclass
 
-from penstock import FixedKeyProcessor, Stores, StreamsBuilder, Topology
+from penstock import (
+    FixedKeyProcessor,
+    FixedKeyProcessorContext,
+    FixedKeyRecord,
+    Stores,
+    StoreSpec,
+    StreamsBuilder,
+    Topology,
+)
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import TopicSpec
 
@@ -26,14 +34,14 @@ class OnlyNewer(FixedKeyProcessor[str, Contract, Contract]):
     """Forwards a version only if it is newer than all before it."""
 
     @staticmethod
-    def stores():
+    def stores() -> list[StoreSpec]:
         newest = Stores.persistent_key_value_store("newest-versions")
         return [Stores.key_value_store_builder(newest, str, int)]
 
-    def init(self, context):
+    def init(self, context: FixedKeyProcessorContext[str, Contract]) -> None:
         self.newest = context.get_state_store("newest-versions")
 
-    def process(self, record):
+    def process(self, record: FixedKeyRecord[str, Contract]) -> None:
         if record.value.version > (self.newest.get(record.key) or 0):
             self.newest.put(record.key, record.value.version)
             self.context.forward(record)

@@ -7,7 +7,16 @@ id. From then on each order is processed exactly once.
 
 from dataclasses import dataclass
 
-from penstock import FixedKeyProcessor, Materialized, Stores, StreamsBuilder, Topology
+from penstock import (
+    FixedKeyProcessor,
+    FixedKeyProcessorContext,
+    FixedKeyRecord,
+    Materialized,
+    Stores,
+    StoreSpec,
+    StreamsBuilder,
+    Topology,
+)
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import TopicSpec
 
@@ -46,14 +55,14 @@ class ProcessedOrder:
 
 class OnlyOnce(FixedKeyProcessor[str, OrderEvent, OrderEvent]):
     @staticmethod
-    def stores():
+    def stores() -> list[StoreSpec]:
         seen = Stores.persistent_key_value_store("seen-events")
         return [Stores.key_value_store_builder(seen, str, int).with_ttl(REMEMBERED_FOR)]
 
-    def init(self, context):
+    def init(self, context: FixedKeyProcessorContext[str, OrderEvent]) -> None:
         self.seen = context.get_state_store("seen-events")
 
-    def process(self, record):
+    def process(self, record: FixedKeyRecord[str, OrderEvent]) -> None:
         if self.seen.get(record.value.event_id) is None:
             self.seen.put(record.value.event_id, record.timestamp)
             self.context.forward(record)

@@ -9,9 +9,10 @@ compensated, and nobody has paid for nothing.
               └declined─▶ cancelled
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from penstock import Processor, Stores, Topology
+from penstock import KafkaStreams, Processor, ProcessorContext, Record, Stores, StoreSpec, Topology
 
 config = {"application.id": "order-saga"}
 
@@ -55,36 +56,39 @@ STEPS = {
 }
 
 
+Received = Record[str, Order | Reply]
+
+
 class ProcessManager(Processor[str, Order | Reply, str, Command | Saga]):
     """Orders and replies have the order's id as key, so one task has all of an order."""
 
     @staticmethod
-    def stores():
+    def stores() -> list[StoreSpec]:
         sagas = Stores.persistent_key_value_store("sagas")
         return [Stores.key_value_store_builder(sagas, str, Saga)]
 
-    def init(self, context):
+    def init(self, context: ProcessorContext[str, Command | Saga]) -> None:
         self.sagas = context.get_state_store("sagas")
 
-    def process(self, record):
+    def process(self, record: Record[str, Order | Reply]) -> None:
         if isinstance(record.value, Order):
             self.begin(record, record.value)
         else:
             self.go_on(record, record.value)
 
-    def begin(self, record, order):
+    def begin(self, record: Received, order: Order) -> None:
         # An order that is sent twice does not pay twice.
         if self.sagas.get(record.key) is None:
             self.move(record, Saga(order, "paying"), "pay")
 
-    def go_on(self, record, reply):
+    def go_on(self, record: Received, reply: Reply) -> None:
         saga = self.sagas.get(record.key)
         step = None if saga is None else STEPS.get((saga.state, reply.result))
         # A reply that does not fit the state came twice or too late; the state decides.
         if step is not None:
             self.move(record, replace(saga, state=step[0]), step[1])
 
-    def move(self, record, saga, action):
+    def move(self, record: Received, saga: Saga, action: str | None) -> None:
         self.sagas.put(record.key, saga)
         self.context.forward(record.with_value(saga), child="states")
         if action is not None:
@@ -118,7 +122,7 @@ def build() -> Topology:
     return topology
 
 
-def add_service(topology: Topology, name: str, service) -> None:
+def add_service(topology: Topology, name: str, service: Callable[[Command], Reply]) -> None:
     """The services could run elsewhere; they share topics with the manager, and nothing else."""
     topology.add_source(f"{name}-in", f"{name}-commands", value_serde=Command)
     topology.add_processor(
@@ -127,6 +131,6 @@ def add_service(topology: Topology, name: str, service) -> None:
     topology.add_sink(f"{name}-out", "replies", f"{name}-service", value_serde=Reply)
 
 
-def show(streams) -> None:
+def show(streams: KafkaStreams) -> None:
     for order_id, saga in sorted(streams.store("sagas").all()):
         print(f"{order_id}: {saga.state}")

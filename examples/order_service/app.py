@@ -8,7 +8,7 @@ framework that has a health page of its own.
 import os
 from dataclasses import dataclass
 
-from penstock import StreamsBuilder, Topology
+from penstock import KafkaStreams, StreamsBuilder, Topology
 
 config = {
     "application.id": "order-stream-processor",
@@ -50,11 +50,11 @@ def build() -> Topology:
     return builder.build()
 
 
-def health(streams) -> dict[str, str]:
+def health(streams: KafkaStreams) -> dict[str, str]:
     """UP while records are processed; a rebalance or an error is DOWN, with the state as detail."""
     state = streams.state.value
     return {"status": "UP" if state == "RUNNING" else "DOWN", "state": state}
 
 
-def show(streams) -> None:
+def show(streams: KafkaStreams) -> None:
     print(health(streams))

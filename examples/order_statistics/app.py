@@ -6,6 +6,7 @@ Four aggregates of one stream, each in a store of its own that can be asked whil
 from dataclasses import dataclass
 
 from penstock import (
+    KafkaStreams,
     Materialized,
     SessionWindows,
     StreamsBuilder,
@@ -53,7 +54,7 @@ def build() -> Topology:
     return builder.build()
 
 
-def show(streams) -> None:
+def show(streams: KafkaStreams) -> None:
     user = "user-123"
     print(f"{user} ordered {streams.store('order-count-store').get(user)} times")
     print(f"{user} spent {streams.store('revenue-store').get(user):.2f}")

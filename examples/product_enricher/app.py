@@ -7,7 +7,15 @@ forward, nothing can be late, and nothing is removed.
 
 from dataclasses import dataclass
 
-from penstock import Processor, PunctuationType, Stores, Topology, ValueAndTimestamp
+from penstock import (
+    Processor,
+    ProcessorContext,
+    PunctuationType,
+    Record,
+    Stores,
+    Topology,
+    ValueAndTimestamp,
+)
 
 config = {"application.id": "product-enricher"}
 
@@ -35,11 +43,11 @@ class EnrichedTransaction:
 
 
 class EnrichProcessor(Processor[str, Transaction | Product, str, EnrichedTransaction]):
-    def init(self, context):
+    def init(self, context: ProcessorContext[str, EnrichedTransaction]) -> None:
         self.products = context.get_state_store("product-store")
         context.schedule("30s", PunctuationType.STREAM_TIME, self.remove_stale)
 
-    def process(self, record):
+    def process(self, record: Record[str, Transaction | Product]) -> None:
         if isinstance(record.value, Product):
             self.products.put(record.key, ValueAndTimestamp(record.value, record.timestamp))
             return
@@ -47,7 +55,7 @@ class EnrichProcessor(Processor[str, Transaction | Product, str, EnrichedTransac
         if known is not None:
             self.context.forward(record.with_value(enriched(record.value, known.value)))
 
-    def remove_stale(self, stream_time):
+    def remove_stale(self, stream_time: int) -> None:
         for key, row in list(self.products.all()):
             if stream_time - row.timestamp > STALE_AFTER_MS:
                 self.products.delete(key)

@@ -7,9 +7,9 @@ Until the store is there, the answer is a refusal and not an old value.
 
 import time
 
-from confluent_kafka import Producer
+from confluent_kafka import Message, Producer
 
-from penstock import StreamsBuilder, Topology
+from penstock import KafkaStreams, StreamsBuilder, Topology
 from penstock.query import KeyQuery, Position, PositionBound, StateQueryRequest
 
 config = {"application.id": "read-your-writes", "commit.interval.ms": 100}
@@ -21,7 +21,9 @@ def build() -> Topology:
     return builder.build()
 
 
-def votes_after(streams, candidate: str, partition: int, offset: int, timeout_s: float = 30.0):
+def votes_after(
+    streams: KafkaStreams, candidate: str, partition: int, offset: int, timeout_s: float = 30.0
+) -> int | None:
     """Returns the count as soon as it contains the record at ``offset``, never an older one."""
     bound = PositionBound.at(Position.empty().with_component("votes", partition, offset))
     request = StateQueryRequest.in_store("votes-per-candidate").with_query(
@@ -30,8 +32,9 @@ def votes_after(streams, candidate: str, partition: int, offset: int, timeout_s:
     deadline = time.monotonic() + timeout_s
     while True:
         answer = streams.query(request.with_position_bound(bound)).only_partition_result()
-        if answer is not None and answer.is_success:
-            return answer.result
+        if answer.is_success:
+            count: int | None = answer.result
+            return count
         if time.monotonic() > deadline:
             raise TimeoutError(f"offset {offset} was not processed within {timeout_s} s")
         time.sleep(0.05)
@@ -47,19 +50,22 @@ def prepare(servers: str) -> None:
 
 def vote(servers: str, candidate: str) -> tuple[int, int]:
     """Sends a vote, and returns the partition and offset that Kafka gave it."""
-    told: list[tuple[int, int]] = []
+    told: list[Message] = []
     producer = Producer({"bootstrap.servers": servers, "partitioner": "murmur2_random"})
     producer.produce(
         "votes",
         "ballot",
         candidate,
-        on_delivery=lambda _, message: told.append((message.partition(), message.offset())),
+        on_delivery=lambda _, message: told.append(message),
     )
     producer.flush()
-    return told[0]
+    partition, offset = told[0].partition(), told[0].offset()
+    if partition is None or offset is None:
+        raise RuntimeError(f"the vote was not written: {told[0].error()}")
+    return partition, offset
 
 
-def show(streams) -> None:
+def show(streams: KafkaStreams) -> None:
     before = streams.store("votes-per-candidate").get("ann")
     partition, offset = vote(SERVERS[-1], "ann")
     after = votes_after(streams, "ann", partition, offset)

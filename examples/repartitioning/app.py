@@ -7,9 +7,10 @@ A new key sends every record through one more topic: written once, read once, ke
 - best: the producer already uses the right key: no topic at all
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from penstock import StreamsBuilder, Topology
+from penstock import KafkaStreams, StreamsBuilder, Topology
 
 config = {"application.id": "repartitioning"}
 
@@ -51,7 +52,7 @@ def best(builder: StreamsBuilder) -> None:
     )
 
 
-def build(*ways) -> Topology:
+def build(*ways: Callable[[StreamsBuilder], None]) -> Topology:
     """All three, side by side: ``explain()`` and ``describe()`` show what each of them costs."""
     builder = StreamsBuilder()
     for way in ways or (bad, better, best):
@@ -59,7 +60,7 @@ def build(*ways) -> Topology:
     return builder.build()
 
 
-def show(streams) -> None:
+def show(streams: KafkaStreams) -> None:
     for way in ("bad", "better", "best"):
         counts = dict(streams.store(f"{way}-orders").all())
         revenue = dict(streams.store(f"{way}-revenue").all())

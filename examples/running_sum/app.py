@@ -4,16 +4,24 @@
 ``running-sum-my-state-store-changelog``, so a sum survives the loss of its machine.
 """
 
-from penstock import Processor, Stores, StreamsBuilder, Topology
+from penstock import (
+    KafkaStreams,
+    Processor,
+    ProcessorContext,
+    Record,
+    Stores,
+    StreamsBuilder,
+    Topology,
+)
 
 config = {"application.id": "running-sum"}
 
 
 class RunningSum(Processor[str, int, str, int]):
-    def init(self, context):
+    def init(self, context: ProcessorContext[str, int]) -> None:
         self.sums = context.get_state_store("my-state-store")
 
-    def process(self, record):
+    def process(self, record: Record[str, int]) -> None:
         total = (self.sums.get(record.key) or 0) + record.value
         self.sums.put(record.key, total)
         self.context.forward(record.with_value(total))
@@ -31,6 +39,6 @@ def build() -> Topology:
     return builder.build()
 
 
-def show(streams) -> None:
+def show(streams: KafkaStreams) -> None:
     for key, total in streams.store("my-state-store").all():
         print(f"{key}: {total}")

@@ -11,7 +11,7 @@ that is bounded by a window. ``budget`` is the sum to do on paper before either 
 
 from dataclasses import dataclass
 
-from penstock import Materialized, StreamsBuilder, TimeWindows, Topology
+from penstock import KafkaStreams, Materialized, StreamsBuilder, TimeWindows, Topology
 
 config = {"application.id": "state-budget"}
 
@@ -48,7 +48,7 @@ def build() -> Topology:
     return builder.build()
 
 
-def show(streams) -> None:
+def show(streams: KafkaStreams) -> None:
     ever = len(list(streams.store("visits-ever").all()))
     lately = len(list(streams.store("visits-per-hour").all()))
     print(f"rows: {ever} for ever, {lately} of the last hours")

@@ -7,7 +7,7 @@ has the tasks 0_0 and 0_1; ``alarms`` has one, so sub-topology 1 has the task 1_
 import re
 from pathlib import Path
 
-from penstock import StreamsBuilder, Topology
+from penstock import KafkaStreams, StreamsBuilder, Topology
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import TopicSpec
 
@@ -43,6 +43,6 @@ def task_of(store: Path) -> str:
     return next(each.name for each in store.parents if re.fullmatch(r"\d+_\d+", each.name))
 
 
-def show(streams) -> None:
+def show(streams: KafkaStreams) -> None:
     for thread in streams.metadata_for_local_threads():
         print(thread)

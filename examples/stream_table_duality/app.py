@@ -5,7 +5,7 @@
 same table once more: nothing but the changes was needed to make it.
 """
 
-from penstock import StreamsBuilder, Topology
+from penstock import KafkaStreams, StreamsBuilder, Topology
 
 config = {"application.id": "stream-table-duality"}
 
@@ -20,6 +20,6 @@ def build() -> Topology:
     return builder.build()
 
 
-def show(streams) -> None:
+def show(streams: KafkaStreams) -> None:
     for name in ("number-of-moves", "positions", "positions-again"):
         print(f"{name}: {dict(sorted(streams.store(name).all()))}")

@@ -7,7 +7,7 @@ A store that can be computed again from its input may do without: it writes less
 
 import os
 
-from penstock import Materialized, StreamsBuilder, Topology
+from penstock import KafkaStreams, Materialized, StreamsBuilder, Topology
 
 REPLICAS = int(os.environ.get("REPLICAS", "1"))
 
@@ -33,6 +33,6 @@ def build() -> Topology:
     return builder.build()
 
 
-def show(streams) -> None:
+def show(streams: KafkaStreams) -> None:
     for name in ("tuned-store", "scratch-store"):
         print(name, dict(streams.store(name).all()))

@@ -9,8 +9,9 @@ the one that does.
 import json
 import os
 import urllib.request
+from typing import Any
 
-from penstock import StreamsBuilder, Topology
+from penstock import KafkaStreams, StreamsBuilder, Topology
 
 SERVER = f"localhost:{os.environ.get('PORT', '8080')}"
 
@@ -29,12 +30,12 @@ def build() -> Topology:
     return builder.build()
 
 
-def ask(path: str, server: str = SERVER):
+def ask(path: str, server: str = SERVER) -> Any:
     with urllib.request.urlopen(f"http://{server}{path}", timeout=30) as answer:
         return json.load(answer)
 
 
-def show(streams) -> None:
+def show(streams: KafkaStreams) -> None:
     for user in ("user1", "user42"):
         answer = ask(f"/stores/user-counts/{user}")
         print(f"GET /stores/user-counts/{user}: {answer['value']}")

@@ -6,7 +6,7 @@ starts with nothing reads the topic from its beginning and has every profile.
 
 from dataclasses import dataclass
 
-from penstock import StreamsBuilder, Topology
+from penstock import KafkaStreams, StreamsBuilder, Topology
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import TopicSpec
 
@@ -41,5 +41,5 @@ def prepare(servers: str) -> None:
     Admin({"bootstrap.servers": servers}).create_topics(topics)
 
 
-def show(streams) -> None:
+def show(streams: KafkaStreams) -> None:
     print("profiles:", dict(streams.store("profiles").all()))

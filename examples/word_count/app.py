@@ -6,7 +6,7 @@ broker; ``--bootstrap kafka:9092`` instead of ``--demo`` counts yours.
 
 import re
 
-from penstock import StreamsBuilder, Topology
+from penstock import KafkaStreams, StreamsBuilder, Topology
 
 config = {"application.id": "wordcount-app"}
 
@@ -24,7 +24,7 @@ def build() -> Topology:
     return builder.build()
 
 
-def show(streams) -> None:
+def show(streams: KafkaStreams) -> None:
     counts = streams.store("word-count-store")
     print("water:", counts["water"])
     for word, count in sorted(counts.all(), key=lambda entry: -entry[1])[:5]:

@@ -2,7 +2,7 @@
 
 import re
 
-from penstock import StreamsBuilder, Topology
+from penstock import KafkaStreams, StreamsBuilder, Topology
 
 config = {"application.id": "word-lookup"}
 
@@ -18,7 +18,7 @@ def build() -> Topology:
     return builder.build()
 
 
-def show(streams) -> None:
+def show(streams: KafkaStreams) -> None:
     word = "kafka"
     print(f"{word}: {streams.store('word-count-store').get(word)}")
     place = streams.query_metadata_for_key("word-count-store", word)

@@ -113,6 +113,7 @@ if TYPE_CHECKING:
         VersionedKeyValueStore,
         WindowStore,
     )
+    from penstock.state.spec import StoreSpec
     from penstock.state.stores import Stores
     from penstock.testing.driver import TopologyTestDriver
     from penstock.topology.topology import Topology
@@ -251,6 +252,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "VersionedKeyValueStore",
         "WindowStore",
     ),
+    "penstock.state.spec": ("StoreSpec",),
     "penstock.state.stores": ("Stores",),
     "penstock.testing.driver": ("TopologyTestDriver",),
     "penstock.topology.topology": ("Topology",),
@@ -366,6 +368,7 @@ __all__ = [
     "SessionStore",
     "SessionWindows",
     "SlidingWindows",
+    "StoreSpec",
     "Stores",
     "StreamJoined",
     "StreamsBuilder",

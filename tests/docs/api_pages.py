@@ -63,7 +63,7 @@ AREAS: dict[str, tuple[str, str, str]] = {
         "State stores",
         "Builders of stores, what processors may do with a store, and values that stores hold.",
         """
-        Stores KeyValueStore TimestampedKeyValueStore WindowStore SessionStore
+        Stores StoreSpec KeyValueStore TimestampedKeyValueStore WindowStore SessionStore
         VersionedKeyValueStore ValueAndTimestamp ValueTimestampHeaders AggregationWithHeaders
         VersionedRecord
         """,

@@ -68,7 +68,10 @@ def test_aggregations_give_typed_tables() -> None:
     assert_type(grouped.count(), KTable[str, int])
     assert_type(grouped.reduce(max), KTable[str, int])
     total = grouped.aggregate(float, lambda key, value, total: total + value)
+    # An aggregator that returns None deletes the row.
+    rest = grouped.aggregate(float, lambda key, value, total: (total - value) or None)
     assert_type(total, KTable[str, float])
+    assert_type(rest, KTable[str, float])
     windows = TimeWindows.of_size_with_no_grace("1m")
     assert_type(grouped.windowed_by(windows).count(), KTable[Windowed[str], int])
     sessions = SessionWindows.of_inactivity_gap_with_no_grace("1m")

@@ -41,7 +41,7 @@ class CogroupedKStream(Generic[K, VOut]):
         self._cogroup = cogroup
 
     def cogroup(
-        self, grouped: KGroupedStream[K, V2], aggregator: Callable[[K, V2, VOut], VOut]
+        self, grouped: KGroupedStream[K, V2], aggregator: Callable[[K, V2, VOut], VOut | None]
     ) -> CogroupedKStream[K, VOut]:
         """Add a grouped stream with its aggregator ``(key, value, aggregate)``."""
         self._cogroup.add(not_none(grouped, "the grouped stream")._grouping, aggregator)

@@ -93,7 +93,7 @@ class KGroupedStream(Generic[K, V]):
     def aggregate(
         self,
         initializer: Callable[[], VOut] | Aggregate | None = None,
-        aggregator: Callable[[K, V, VOut], VOut] | None = None,
+        aggregator: Callable[[K, V, VOut], VOut | None] | None = None,
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
         *,
@@ -128,7 +128,7 @@ class KGroupedStream(Generic[K, V]):
         """Aggregate per time window or per session."""
         return windowed_stream(self._grouping, windows)
 
-    def cogroup(self, aggregator: Callable[[K, V, VOut], VOut]) -> CogroupedKStream[K, VOut]:
+    def cogroup(self, aggregator: Callable[[K, V, VOut], VOut | None]) -> CogroupedKStream[K, VOut]:
         """Start a cogroup, to which grouped streams with other value types can be added."""
         cogroup = Cogroup(self._grouping.graph)
         cogroup.add(self._grouping, aggregator)

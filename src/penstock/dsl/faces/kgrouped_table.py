@@ -65,8 +65,8 @@ class KGroupedTable(Generic[K, V]):
     def aggregate(
         self,
         initializer: Callable[[], VOut],
-        adder: Callable[[K, V, VOut], VOut],
-        subtractor: Callable[[K, V, VOut], VOut],
+        adder: Callable[[K, V, VOut], VOut | None],
+        subtractor: Callable[[K, V, VOut], VOut | None],
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
         *,

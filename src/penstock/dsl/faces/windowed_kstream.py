@@ -112,7 +112,7 @@ class TimeWindowedKStream(Generic[K, V]):
     def aggregate(
         self,
         initializer: Callable[[], VOut] | Aggregate | None = None,
-        aggregator: Callable[[K, V, VOut], VOut] | None = None,
+        aggregator: Callable[[K, V, VOut], VOut | None] | None = None,
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
         *,
@@ -197,7 +197,7 @@ class SessionWindowedKStream(Generic[K, V]):
     def aggregate(
         self,
         initializer: Callable[[], VOut] | Aggregate | None = None,
-        aggregator: Callable[[K, V, VOut], VOut] | None = None,
+        aggregator: Callable[[K, V, VOut], VOut | None] | None = None,
         merger: Callable[[K, VOut, VOut], VOut] | None = None,
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
