@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from penstock.connect.connect import Connect
+from penstock.connect.connect import Connect, Connectors
 from penstock.connect.errors import ConnectError
+from penstock.connect.no_connectors import NoConnectors
 from penstock.connect.plugins import project_plugins
 from penstock.connect.rest_client import RestConnect
 from penstock.connect.worker import EmbeddedWorker
@@ -22,6 +24,7 @@ LOGIN = "ksql.connect.basic.auth.user.info"
 LOGIN_FILE = "ksql.connect.basic.auth.credentials.file"
 _SERVICE_ID = "ksql.service.id"
 _DEFAULT_TIMEOUT_MS = "30000"
+_log = logging.getLogger(__name__)
 
 
 class ConnectAccess:
@@ -54,6 +57,23 @@ class ConnectAccess:
             return RestConnect(url, user=self._login(), timeout_s=self._timeout_s())
         return self._own_worker().client()
 
+    def existing(self, topics: Callable[[], Mapping[str, Any]]) -> Connectors:
+        """Return a client for connectors that there are; start no worker if there are none.
+
+        Args:
+            topics: Returns the topics of the cluster, which have the connectors of the service.
+
+        Raises:
+            ConnectError: as ``client``.
+        """
+        if self._settings.get(URL) or self._cluster is None or self.has_worker:
+            return self.client()
+        return self.client() if self._has_connectors(topics()) else NoConnectors()
+
+    def _has_connectors(self, topics: Mapping[str, Any]) -> bool:
+        """Return whether somebody has created connectors of the service."""
+        return storage_topics(self._service_id)["config.storage.topic"] in topics
+
     @property
     def has_worker(self) -> bool:
         """Whether a worker of this engine runs; its connectors stop with it."""
@@ -69,8 +89,9 @@ class ConnectAccess:
         """
         if self._settings.get(URL) or self._cluster is None or self.has_worker:
             return self.has_worker
-        if storage_topics(self._service_id)["config.storage.topic"] in topics():
-            self._own_worker().launch()
+        if self._has_connectors(topics()):
+            # Somebody may be typing at the terminal by now, so nothing is shown there.
+            self._own_worker().launch(_log.info)
         return self.has_worker
 
     def close(self) -> None:

@@ -87,8 +87,8 @@ class Validation:
     secret: frozenset[str] = frozenset()
 
 
-class Connect(Protocol):
-    """A Kafka Connect cluster. Every method raises ``ConnectError`` if it is refused."""
+class Connectors(Protocol):
+    """The connectors that there are. Every method raises ``ConnectError`` if it is refused."""
 
     def connectors(self) -> list[str]:
         """Return the names of all connectors."""
@@ -99,17 +99,6 @@ class Connect(Protocol):
 
     def topics(self, name: str) -> list[str]:
         """Return the topics that a connector has used so far."""
-
-    def plugins(self) -> list[Plugin]: ...
-
-    def validate(self, class_name: str, config: Mapping[str, str]) -> Validation: ...
-
-    def create(self, name: str, config: Mapping[str, str]) -> ConnectorInfo:
-        """Create a connector.
-
-        Raises:
-            ConnectorExistsError: there is one of that name.
-        """
 
     def delete(self, name: str) -> None:
         """Delete a connector.
@@ -154,3 +143,18 @@ def validation(answer: Mapping[str, Any]) -> Validation:
         if definition.get("type") == "PASSWORD":
             secret.add(name)
     return Validation(errors, frozenset(secret))
+
+
+class Connect(Connectors, Protocol):
+    """A Kafka Connect cluster, which can also make connectors."""
+
+    def plugins(self) -> list[Plugin]: ...
+
+    def validate(self, class_name: str, config: Mapping[str, str]) -> Validation: ...
+
+    def create(self, name: str, config: Mapping[str, str]) -> ConnectorInfo:
+        """Create a connector.
+
+        Raises:
+            ConnectorExistsError: there is one of that name.
+        """

@@ -21,7 +21,8 @@ from penstock.connect.connect import (
     connector_state,
     validation,
 )
-from penstock.connect.errors import ConnectError, ConnectorExistsError, UnknownConnectorError
+from penstock.connect.errors import ConnectError, ConnectorExistsError
+from penstock.connect.no_connectors import unknown_connector
 from penstock.model.secrets import all_shown
 
 _log = logging.getLogger(__name__)
@@ -210,10 +211,7 @@ def _refused(status: int, said: str, about: str, url: str) -> ConnectError:
             status=status,
         )
     if status == _NOT_FOUND and about:
-        return UnknownConnectorError(
-            "unknown-connector", f"there is no connector {about!r}", "SHOW CONNECTORS lists them",
-            status=status,
-        )  # fmt: skip
+        return unknown_connector(about)
     if status == _CONFLICT and "already exists" in said:
         return ConnectorExistsError(
             "connector-exists", f"there is a connector {about!r} already",

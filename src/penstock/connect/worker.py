@@ -7,11 +7,12 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -24,7 +25,7 @@ from penstock.connect.worker_folder import WorkerFolder
 from penstock.kafka.broker_folder import choose_port
 from penstock.kafka.broker_process import end_owned, launch_owned
 from penstock.kafka.download.jar_download import Progress
-from penstock.kafka.installation import reporting
+from penstock.kafka.installation import terminal_line
 from penstock.kafka.java import Java, find_java
 
 _log = logging.getLogger(__name__)
@@ -95,8 +96,11 @@ class EmbeddedWorker:
     def is_running(self) -> bool:
         return self._watchdog is not None and self._watchdog.poll() is None
 
-    def launch(self) -> None:
+    def launch(self, progress: Progress | None = None) -> None:
         """Start the worker's process and return at once. If it runs already, do nothing.
+
+        Args:
+            progress: Receives messages about the first download, in place of the worker's own.
 
         Raises:
             JavaError: no Java was found.
@@ -106,7 +110,7 @@ class EmbeddedWorker:
             if self.is_running:
                 return
             self._discard()
-            java, distribution = installed(self._progress)
+            java, distribution = installed(progress or self._progress)
             folder = WorkerFolder(Path(tempfile.mkdtemp(prefix="penstock-connect-")).resolve())
             self._folder, self._is_ready = folder, False
             lock = folder.lock()
@@ -134,7 +138,9 @@ class EmbeddedWorker:
         watchdog = self._watchdog
         assert watchdog is not None
         if not self._is_ready:
-            wait_until_ready(watchdog, self.folder)
+            with telling(self._progress) as report:
+                report("a worker starts, which takes some seconds")
+                wait_until_ready(watchdog, self.folder)
             self._is_ready = True
         return self
 
@@ -186,8 +192,33 @@ class EmbeddedWorker:
 def installed(progress: Progress | None = None) -> tuple[Java, ConnectDistribution]:
     """Find Java and Kafka Connect; download Connect if it is not in the user's cache."""
     java = find_java()
-    with reporting(progress, "Kafka Connect") as report:
+    with telling(progress) as report:
         return java, ensure_connect(java, report)
+
+
+@contextmanager
+def telling(progress: Progress | None) -> Iterator[Progress]:
+    """Show what takes so long: to the caller, on a line of the terminal, or once in a log.
+
+    The line of the terminal is cleared at the end, so that the answer or the prompt has it.
+    """
+    if progress is not None:
+        yield progress
+        return
+    with terminal_line("Kafka Connect") as show:
+        if show is not None:
+            yield show
+            return
+        told: set[str] = set()
+
+        def tell_once(text: str) -> None:
+            # A download tells its size twice a second, after the name of what it fetches.
+            what = text.partition(":")[0]
+            if what not in told and sys.stderr is not None:
+                print(f"Kafka Connect: {text}", file=sys.stderr, flush=True)
+            told.add(what)
+
+        yield tell_once
 
 
 def worker_command(

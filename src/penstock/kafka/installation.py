@@ -37,21 +37,32 @@ def reporting(progress: Progress | None, what: str) -> Iterator[Progress]:
     """Show messages to the caller, or on one line of the terminal that is cleared at the end."""
     if progress is not None:
         yield progress
-    elif sys.stderr is not None and sys.stderr.isatty():
-        shown: list[str] = []
-        try:
-            yield lambda text: _show(what, text, shown)
-        finally:
-            if shown:
-                print("\r\033[K", end="", file=sys.stderr, flush=True)
-    elif installed() is None:
-        # A log should say why nothing happens for a minute, but not twice a second.
-        print(download_note(), file=sys.stderr, flush=True)
-        yield lambda _: None
-    else:
-        yield lambda _: None
+        return
+    with terminal_line(f"{what}, once") as show:
+        if show is None and installed() is None:
+            # A log should say why nothing happens for a minute, but not twice a second.
+            print(download_note(), file=sys.stderr, flush=True)
+        yield show or (lambda _: None)
 
 
-def _show(what: str, text: str, shown: list[str]) -> None:
-    shown[:] = [text]
-    print(f"\r\033[K{what}, once: {text}", end="", file=sys.stderr, flush=True)
+@contextmanager
+def terminal_line(what: str) -> Iterator[Progress | None]:
+    """Yield what shows a text on one line of the terminal; None if there is no terminal.
+
+    Each text takes the place of the one before, and the line is cleared at the end.
+    """
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    is_shown = False
+
+    def show(text: str) -> None:
+        nonlocal is_shown
+        is_shown = True
+        print(f"\r\033[K{what}: {text}", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield show
+    finally:
+        if is_shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)

@@ -48,7 +48,7 @@ from penstock.topology.topology import Topology
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from penstock.connect.connect import Connect
+    from penstock.connect.connect import Connect, Connectors
     from penstock.runtime.spark.history.inputs import BatchInput, DataFrame, SparkSession
     from penstock.sql.catalog.schema import SourceColumn
     from penstock.sql.queries.batch import SqlBatchResult
@@ -209,7 +209,14 @@ class SqlEngine:
         return self._connector_statements().run(statement, sql)
 
     def _connector_statements(self) -> ConnectorStatements:
-        return ConnectorStatements(self._connect_client(), self.catalog.sources)
+        return ConnectorStatements(
+            self._connect_client, self._existing_connectors, self.catalog.sources
+        )
+
+    def _existing_connectors(self) -> Connectors:
+        if self._connectors is None and self._cluster is not None:
+            return self._cluster.connectors.existing(self._cluster.admin.topics)
+        return self._connect_client()
 
     def _connect_client(self) -> Connect:
         if self._connectors is not None:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from penstock.connect.access import ConnectAccess
-from penstock.connect.errors import ConnectError
+from penstock.connect.errors import ConnectError, UnknownConnectorError
 from penstock.connect.rest_client import RestConnect
-from penstock.connect.worker import EmbeddedWorker
+from penstock.connect.worker import EmbeddedWorker, telling
 from penstock.connect.worker_config import (
     group_of,
     read_properties,
@@ -110,7 +110,7 @@ def test_without_url_and_cluster_there_is_nobody_to_ask() -> None:
 def test_connectors_of_an_earlier_run_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their topic is there, so somebody has created connectors: then the worker starts at once."""
     launched: list[Any] = []
-    monkeypatch.setattr(EmbeddedWorker, "launch", lambda self: launched.append(self))
+    monkeypatch.setattr(EmbeddedWorker, "launch", lambda self, _: launched.append(self))
     access = ConnectAccess({"ksql.service.id": "shop_"}, CLUSTER)
     assert not access.resume(dict)
     assert launched == []
@@ -119,6 +119,46 @@ def test_connectors_of_an_earlier_run_go_on(monkeypatch: pytest.MonkeyPatch) -> 
     elsewhere = ConnectAccess({"ksql.connect.url": "http://h:1"}, CLUSTER)
     elsewhere.resume(lambda: {"_penstock-connect-default-configs": None})
     assert len(launched) == 1
+
+
+def test_without_connectors_no_worker_starts_for_a_question(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The answer is known: nobody has created one. With connectors, their worker is asked."""
+    client = RestConnect("http://h:1")
+    monkeypatch.setattr(EmbeddedWorker, "client", lambda self: client)
+    access = ConnectAccess({"ksql.service.id": "shop_"}, CLUSTER)
+    none = access.existing(dict)
+    assert none.connectors() == []
+    for ask in (none.describe, none.status, none.topics, none.delete):
+        with pytest.raises(UnknownConnectorError, match="no connector 'a'"):
+            ask("a")
+    assert access._worker is None
+    assert access.existing(lambda: {"_penstock-connect-shop-configs": None}) is client
+    elsewhere = ConnectAccess({"ksql.connect.url": "http://h:1"}, CLUSTER)
+    assert isinstance(elsewhere.existing(dict), RestConnect)
+    with pytest.raises(ConnectError, match="no Kafka Connect to ask"):
+        ConnectAccess({}, None).existing(dict)
+
+
+def test_a_start_is_told_where_it_is_seen(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A caller gets every text, a log each stage once, a terminal one line that is cleared."""
+    told: list[str] = []
+    for progress in (told.append, None):
+        with telling(progress) as report:
+            for text in ("jars: 1 MB", "jars: 2 MB", "a worker starts"):
+                report(text)
+    assert told == ["jars: 1 MB", "jars: 2 MB", "a worker starts"]
+    seen = capsys.readouterr().err
+    assert seen == "Kafka Connect: jars: 1 MB\nKafka Connect: a worker starts\n"
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with telling(None) as report:
+        report("jars: 1 MB")
+        report("a worker starts")
+    lines = capsys.readouterr().err.split("\r\033[K")
+    assert lines == ["", "Kafka Connect: jars: 1 MB", "Kafka Connect: a worker starts", ""]
 
 
 def test_requests_side_by_side_have_one_worker(monkeypatch: pytest.MonkeyPatch) -> None:

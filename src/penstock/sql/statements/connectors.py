@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from penstock.connect.connect import CLASS, Connect, ConnectorInfo, ConnectorState
+from penstock.connect.connect import CLASS, Connect, ConnectorInfo, Connectors, ConnectorState
 from penstock.connect.errors import ConnectError, UnknownConnectorError
 from penstock.model.sql.errors import AnalysisError
 from penstock.sql.ast.administration import DescribeConnector, Show
@@ -82,9 +82,13 @@ def connector_config(statement: CreateConnector) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class ConnectorStatements:
-    """Runs statements about connectors against a Kafka Connect."""
+    """Runs statements about connectors against a Kafka Connect.
 
-    connect: Connect
+    ``connect`` may start a worker. ``existing`` starts none unless there are connectors.
+    """
+
+    connect: Callable[[], Connect]
+    existing: Callable[[], Connectors]
     sources: Mapping[str, DataSource]
 
     def check(self, statement: CreateConnector) -> None:
@@ -104,7 +108,7 @@ class ConnectorStatements:
             )
         config = connector_config(statement)
         self._check_plugin(statement, config[CLASS])
-        found = self.connect.validate(config[CLASS], config)
+        found = self.connect().validate(config[CLASS], config)
         if found.errors:
             lines = [f"{name}: {' '.join(errors)}" for name, errors in found.errors.items()]
             secrets = [config[name] for name in found.secret if config.get(name)]
@@ -133,7 +137,7 @@ class ConnectorStatements:
         if statement.if_not_exists and self._exists(name):
             return ConnectorWarning("warning", sql, f"Connector {name} already exists", name=name)
         config = connector_config(statement)
-        made = self.connect.create(name, config)
+        made = self.connect().create(name, config)
         shown = made.masked(self._secret(made))
         return ConnectorCreated(
             "connector-created", sql, f"connector {name} created", connector=shown
@@ -142,7 +146,7 @@ class ConnectorStatements:
     def _drop(self, statement: DropConnector, sql: str) -> StatementResult:
         name = statement.name
         try:
-            self.connect.delete(name)
+            self.existing().delete(name)
         except UnknownConnectorError:
             if not statement.if_exists:
                 raise
@@ -152,9 +156,10 @@ class ConnectorStatements:
 
     def _list(self, scope: str, sql: str) -> ConnectorList:
         found, warnings = [], []
-        for name in self.connect.connectors():
+        connectors = self.existing()
+        for name in connectors.connectors():
             try:
-                info = self.connect.describe(name)
+                info = connectors.describe(name)
             except ConnectError as error:
                 warnings.append(f"Could not describe connector {name}: {error.message}")
                 if not scope:
@@ -178,7 +183,7 @@ class ConnectorStatements:
         return ListedConnector(info.name, info.type, info.class_name, state)
 
     def _plugins(self, sql: str) -> ConnectorPluginList:
-        plugins = tuple(self.connect.plugins())
+        plugins = tuple(self.connect().plugins())
         rows = tuple((each.class_name, each.type, each.version) for each in plugins)
         return ConnectorPluginList(
             "connector-plugins", sql, columns=("class", "type", "version"), rows=rows,
@@ -186,11 +191,12 @@ class ConnectorStatements:
         )  # fmt: skip
 
     def _describe(self, name: str, sql: str) -> ConnectorDescription:
-        info = self.connect.describe(name)
+        connectors = self.existing()
+        info = connectors.describe(name)
         status = self._status(info)
         info, warnings = info.masked(self._secret(info)), []
         try:
-            topics = tuple(self.connect.topics(name))
+            topics = tuple(connectors.topics(name))
         except ConnectError as error:
             topics = ()
             warnings.append(f"Could not list related topics: {error.message}")
@@ -214,17 +220,17 @@ class ConnectorStatements:
 
     def _status(self, info: ConnectorInfo) -> ConnectorState:
         try:
-            return self.connect.status(info.name)
+            return self.existing().status(info.name)
         except UnknownConnectorError:
             # It was created a moment ago, and no worker has taken it yet.
             return ConnectorState(info.name, "UNASSIGNED", info.type)
 
     def _exists(self, name: str) -> bool:
         # As in ksqlDB, two connectors may not differ in case alone.
-        return name.lower() in {each.lower() for each in self.connect.connectors()}
+        return name.lower() in {each.lower() for each in self.connect().connectors()}
 
     def _check_plugin(self, statement: CreateConnector, class_name: str) -> None:
-        known = {each.class_name: each.type for each in self.connect.plugins()}
+        known = {each.class_name: each.type for each in self.connect().plugins()}
         short = {name.rsplit(".", 1)[-1]: name for name in known}
         found = known.get(class_name) or known.get(short.get(class_name, ""))
         # A worker also takes the class without "Connector" at its end.
@@ -248,7 +254,7 @@ class ConnectorStatements:
     def _secret(self, info: ConnectorInfo) -> frozenset[str]:
         """Return the properties that the connector itself declares to be secret."""
         try:
-            return self.connect.validate(info.class_name, info.config).secret
+            return self.connect().validate(info.class_name, info.config).secret
         except ConnectError:
             # Its class may be gone. Then hide everything but the class.
             return frozenset(info.config) - {CLASS, "name"}
