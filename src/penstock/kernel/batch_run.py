@@ -130,7 +130,7 @@ class BatchRun:
             newest = run.effects.newest(records)
             queue.partition_time = max(queue.partition_time, newest)
             group.stream_time = max(group.stream_time, newest)
-        if columns.plan.is_handed_off:
+        if columns.plan.needs_last_record:
             self._work_on(columns.last_record(run.inputs, run.effects, self._runs))
         group.order = run.order
         consumed = {queue.name: len(records) for queue, records in run.inputs}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from penstock.kernel.columns.batch import NotProvenError
+from penstock.kernel.columns.batch import Batch, NotProvenError
 from penstock.kernel.columns.batch_column import Places
 from penstock.kernel.columns.column_executor import ColumnExecutor, NotVectorisableError, no_form
 from penstock.kernel.columns.effects import Effects
@@ -99,7 +99,7 @@ def last_contexts(records: Gathered, groups: Groups) -> list[RecordContext]:
     return contexts_at(records, groups.last_places())
 
 
-def contexts_at(records: Gathered, places: Places) -> list[RecordContext]:
+def contexts_at(records: Gathered | Batch, places: Places) -> list[RecordContext]:
     """Return the position, timestamp and headers of the records at these places."""
     origins, headers = records.origins, records.headers
     if origins is None:

@@ -45,6 +45,8 @@ class ColumnExecutor(Generic[N]):
     is_handed_off = False
     #: Whether the node asks where records come from. Then ``Batch.origins`` is not ``None``.
     reads_origins = False
+    #: Whether the node's store is logged when it is flushed, in the context of the last record.
+    logs_at_flush = False
     #: Whether the node sends everything at the end of the batch, so that a batch cannot run it
     #: twice.
     runs_once = False

@@ -64,6 +64,8 @@ class Effects:
     _rows: dict[str, dict[bytes, bytes | None]] = field(default_factory=dict)
     #: The newest of these rows, which have not been merged into ``_rows`` yet.
     _unread: dict[str, list[Iterable[Write]]] = field(default_factory=dict)
+    #: By store, what the executors of its nodes share in this batch.
+    _shared: dict[str, Any] = field(default_factory=dict)
     #: Writes to stores behind a cache. They are merged and carried out once per batch.
     _held: dict[str, list[_Writes]] = field(default_factory=dict)
     #: What this batch adds to notes of the task, by the identity of the notes.
@@ -72,6 +74,16 @@ class Effects:
     def add(self, action: Callable[[], None]) -> None:
         node = None if self.meter is None else self.meter.node
         self._actions.append((node, action))
+
+    def shared(self, store: str, make: Callable[[], V]) -> V:
+        """Return what the executors of a node share in this batch; the first one makes it.
+
+        A node has one executor for each input that reaches it.
+        """
+        if store not in self._shared:
+            self._shared[store] = make()
+        found: V = self._shared[store]
+        return found
 
     def skip(self, record: RawRecord, ask: Callable[[], None]) -> None:
         """Leave a record out; ``ask`` asks the handler when the effects are applied."""

@@ -71,7 +71,11 @@ class Gathered:
 
     @property
     def origins(self) -> Origins | None:
-        if not self._origins:
+        """Return where the records come from, if that is one partition of one topic."""
+        if len({(each.topic, each.partition) for each in self._origins}) != 1:
+            return None
+        if len(self._origins) < len(self._keys):
+            # Some come from an input whose offsets are not known.
             return None
         first = self._origins[0]
         offsets = np.concatenate([each.offsets for each in self._origins])

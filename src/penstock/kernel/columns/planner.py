@@ -67,6 +67,15 @@ class ColumnPlan:
         ]
 
     @property
+    def needs_last_record(self) -> bool:
+        """Whether the flush after a batch needs the context of its last record."""
+        return any(
+            executor.is_handed_off or executor.logs_at_flush
+            for source in self.sources.values()
+            for executor in source.below()
+        )
+
+    @property
     def is_handed_off(self) -> bool:
         """Whether the flush after a batch sends results to nodes that take single records."""
         return any(

@@ -98,6 +98,11 @@ class _Reader:
         return (self.sized() or b"").decode(), self.sized()
 
 
+def buffered_size(raw_key: bytes, value: BufferValue) -> int:
+    """Return the estimate of an entry with its key and its time, which has eight bytes."""
+    return 8 + len(raw_key) + value.size
+
+
 def _encode_context(context: RecordContext) -> bytes:
     parts = [_LONGS.pack(context.timestamp, context.offset)]
     parts.append(_sized(None if context.topic is None else context.topic.encode()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from sortedcontainers import SortedDict
@@ -12,8 +12,14 @@ from penstock.model.change import Change
 from penstock.model.record import RecordContext
 from penstock.model.time.duration import MAX_LONG
 from penstock.model.versioned import ValueAndTimestamp
-from penstock.state.buffer.buffer_value import BufferValue, split_time, with_time
+from penstock.state.buffer.buffer_value import (
+    BufferValue,
+    buffered_size,
+    split_time,
+    with_time,
+)
 from penstock.state.buffer.buffered import Buffered, Eviction
+from penstock.state.buffer.bulk_changes import BulkChanges, Waiting
 from penstock.state.codec import Codec
 from penstock.state.environment import Changelog
 from penstock.state.protocols import FlushListener
@@ -50,6 +56,8 @@ class ChangeBuffer:
         # A dict, because it has an order: that of the changelog must not depend on hashes.
         self._dirty: dict[bytes, None] = {}
         self._is_open = True
+        #: The same as bytes, for column executors.
+        self.bulk = BulkChanges(self, keys, values)
 
     @property
     def is_open(self) -> bool:
@@ -122,6 +130,23 @@ class ChangeBuffer:
     def set_flush_listener(self, listener: FlushListener, *, send_old: bool) -> bool:
         return False
 
+    def places(self) -> Iterator[tuple[int, bytes]]:
+        """Return time and key of every change in order. The buffer must not change meanwhile."""
+        return iter(self._sorted)
+
+    def waiting(self, raw_key: bytes) -> Waiting | None:
+        """Return the change of a key, with its time in the buffer."""
+        time = self._times.get(raw_key)
+        return None if time is None else (time, self._sorted[time, raw_key])
+
+    def replace(self, raw_key: bytes, waiting: Waiting | None) -> None:
+        """Set the change of a key and its time, or remove it."""
+        if waiting is None or self._times.get(raw_key) != waiting[0]:
+            self._remove(raw_key)
+        if waiting is not None:
+            self._set(waiting[0], raw_key, waiting[1])
+        self._dirty[raw_key] = None
+
     def _get(self, raw_key: bytes) -> BufferValue | None:
         time = self._times.get(raw_key)
         return None if time is None else self._sorted[time, raw_key]
@@ -129,17 +154,12 @@ class ChangeBuffer:
     def _set(self, time: int, raw_key: bytes, value: BufferValue) -> None:
         replaced = self._get(raw_key)
         if replaced is not None:
-            self.buffer_size_bytes -= _size(raw_key, replaced)
+            self.buffer_size_bytes -= buffered_size(raw_key, replaced)
         place = self._times.setdefault(raw_key, time)
         self._sorted[place, raw_key] = value
-        self.buffer_size_bytes += _size(raw_key, value)
+        self.buffer_size_bytes += buffered_size(raw_key, value)
 
     def _remove(self, raw_key: bytes) -> None:
         time = self._times.pop(raw_key, None)
         if time is not None:
-            self.buffer_size_bytes -= _size(raw_key, self._sorted.pop((time, raw_key)))
-
-
-def _size(raw_key: bytes, value: BufferValue) -> int:
-    # Eight bytes for the time.
-    return 8 + len(raw_key) + value.size
+            self.buffer_size_bytes -= buffered_size(raw_key, self._sorted.pop((time, raw_key)))

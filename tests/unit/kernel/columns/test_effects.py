@@ -96,3 +96,13 @@ def test_a_drop_that_the_log_has_to_name_is_left_to_records(reason: str) -> None
     plain.apply(dropped)
     naming.apply(dropped)
     assert dropped == {("node", reason): 2, ("node", "another"): 1}
+
+
+def test_executors_of_one_node_share_what_they_hold_of_a_store() -> None:
+    """Of this batch only, and each store has its own."""
+    effects = Effects()
+    first: list[int] = effects.shared("one", list)
+    first.append(1)
+    assert effects.shared("one", list) is first
+    assert effects.shared("other", list) == []
+    assert Effects().shared("one", list) == []

@@ -54,6 +54,16 @@ def test_what_no_record_has_is_none() -> None:
     assert (bare.headers, bare.origins, bare.items) == (None, None, [])
 
 
+@pytest.mark.parametrize(
+    "origins", [Origins("u", 2, numbers(1)), Origins("t", 1, numbers(1)), None]
+)
+def test_origins_of_several_partitions_are_unknown(origins: Origins | None) -> None:
+    """An offset says nothing without its topic."""
+    gathered = two_pieces()
+    gathered.add([b"c"], [[9], [9]], numbers(9), None, origins=origins)
+    assert gathered.origins is None
+
+
 @pytest.mark.parametrize("with_headers", [True, False])
 def test_contexts_are_those_of_the_last_records(*, with_headers: bool) -> None:
     """Of each key; its time is that of the record, which may be older than one before it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from penstock.errors import StreamsError
@@ -11,6 +10,7 @@ from penstock.kernel.operator_clock import OperatorClock
 from penstock.kernel.record_contexts import in_context
 from penstock.model.change import Change
 from penstock.model.record import Headers
+from penstock.model.rules.suppress_rule import SuppressRule
 from penstock.state.buffer.buffered import Eviction, TimeOrderedBuffer
 from penstock.topology.nodes.tables.suppress import Suppress
 
@@ -28,16 +28,15 @@ class SuppressExecutor(Executor[Suppress]):
         node = self.node
         self.clock = OperatorClock()
         self._buffer: TimeOrderedBuffer = self.task.store(node.buffer)
-        self._max_records = sys.maxsize if node.max_records is None else node.max_records
-        self._max_bytes = sys.maxsize if node.max_bytes is None else node.max_bytes
+        self._rule = suppress_rule(node)
 
     def process(self, key: Any, value: Change, timestamp: int, headers: Headers) -> None:
         node, buffer = self.node, self._buffer
-        expiry_time = self.clock.advance(timestamp) - node.wait_ms
+        last_due = self._rule.last_due(self.clock.advance(timestamp))
         buffer_time = key.window.end if node.until_window_closes else timestamp
         buffer.put(buffer_time, key, value, self.context)
-        if buffer.min_timestamp <= expiry_time:
-            buffer.evict_while(lambda: buffer.min_timestamp <= expiry_time, self._release)
+        if buffer.min_timestamp <= last_due:
+            buffer.evict_while(lambda: buffer.min_timestamp <= last_due, self._release)
         if self._is_too_full():
             if not node.emits_early:
                 raise self._full()
@@ -45,11 +44,10 @@ class SuppressExecutor(Executor[Suppress]):
 
     def _is_too_full(self) -> bool:
         buffer = self._buffer
-        return buffer.num_records > self._max_records or buffer.buffer_size_bytes > self._max_bytes
+        return self._rule.is_too_full(buffer.num_records, buffer.buffer_size_bytes)
 
     def _release(self, eviction: Eviction) -> None:
-        # Nothing was emitted for a window before it closes, so there is no old value.
-        if eviction.value.new is None and self.node.safe_to_drop_tombstones:
+        if not self._rule.sends(eviction.value.new is not None):
             return
         with in_context(self.context, eviction.record_context) as at:
             self.forward(eviction.key, eviction.value, at.timestamp, at.headers)
@@ -70,3 +68,13 @@ class SuppressExecutor(Executor[Suppress]):
             fix="allow more, emit early when full, or leave the buffer unbounded",
             at=node.site,
         )
+
+
+def suppress_rule(node: Suppress) -> SuppressRule:
+    return SuppressRule(
+        node.wait_ms,
+        node.until_window_closes,
+        node.max_records,
+        node.max_bytes,
+        drops_tombstones=node.safe_to_drop_tombstones,
+    )

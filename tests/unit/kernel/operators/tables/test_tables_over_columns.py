@@ -1,7 +1,8 @@
 """What tables send when a batch runs over columns: old values, moves between groups, tombstones.
 
-Exercises ``derived_columns``, ``stored_table``, ``change_columns``, ``table_group_by_columns`` and
-``table_aggregate_columns``; the results are held to those of records in ``tests/properties``.
+Exercises ``suppress_columns``, ``derived_columns``, ``stored_table``, ``change_columns``,
+``table_group_by_columns`` and ``table_aggregate_columns``; the results are held to those of records
+in ``tests/properties``.
 """
 
 from __future__ import annotations
