@@ -17,6 +17,8 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--instances", type=int, default=3)
     parser.add_argument("--standbys", type=int, default=1)
+    parser.add_argument("--stores", type=int, default=1)
+    parser.add_argument("--partitions", type=int, default=4)
     parser.add_argument("--clean", action="store_true", help="close the leader, do not kill it")
     parser.add_argument("--folder", type=Path)
     given = parser.parse_args()
@@ -27,9 +29,9 @@ def main() -> None:
 
 
 def run(folder: Path, given: argparse.Namespace) -> None:
-    settings = {"num.standby.replicas": given.standbys}
+    settings = {"num.standby.replicas": given.standbys, "app.stores": given.stores}
     how = signal.SIGTERM if given.clean else signal.SIGKILL
-    with Instances(folder, **settings) as instances:
+    with Instances(folder, partitions=given.partitions, **settings) as instances:
         gaps = []
         for number in range(given.instances):
             instances.start(number)

@@ -14,11 +14,12 @@ from penstock.errors import PenstockError
 WORDS, COUNTS, STORE = "words", "counts", "counts-store"
 
 
-def build(version: str = "first") -> ps.Topology:
+def build(version: str = "first", stores: int = 1) -> ps.Topology:
     """Count the records of every key, and write each count once.
 
     Args:
         version: ``other`` reads the same topic into windows, under the same name of a store.
+        stores: How many stores keep the counts; only those of the first are written.
     """
     builder = ps.StreamsBuilder()
     words = builder.stream(WORDS, key=str, value=str).group_by_key()
@@ -26,6 +27,8 @@ def build(version: str = "first") -> ps.Topology:
         words.windowed_by(ps.TimeWindows.of_size_with_no_grace("1m")).count(STORE)
         return builder.build()
     counts = words.count(ps.Materialized(name=STORE, key_serde="string", value_serde="long"))
+    for number in range(1, stores):
+        words.count(f"{STORE}-{number}")
     counts.to_stream().to(COUNTS, key_serde="string", value_serde="long")
     return builder.build()
 
@@ -33,7 +36,9 @@ def build(version: str = "first") -> ps.Topology:
 def main(settings: dict[str, Any]) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     logging.getLogger("py4j").setLevel(logging.ERROR)
-    streams = ps.KafkaStreams(build(settings.get("app.version", "first")), settings)
+    streams = ps.KafkaStreams(
+        build(settings.get("app.version", "first"), settings.get("app.stores", 1)), settings
+    )
     threading.Thread(target=_answer, args=(streams,), daemon=True).start()
     streams.run()
 

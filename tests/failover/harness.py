@@ -35,6 +35,7 @@ class Output:
     """Reads the output as it is committed, and checks that every key counts 1, 2, 3 …"""
 
     bootstrap: str
+    partitions: int = PARTITIONS
     counts: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
     faults: list[str] = field(default_factory=list)
     records: int = 0
@@ -59,7 +60,7 @@ class Output:
                 "fetch.wait.max.ms": 20,
             }
         )
-        consumer.assign([TopicPartition(COUNTS, number, 0) for number in range(PARTITIONS)])
+        consumer.assign([TopicPartition(COUNTS, number, 0) for number in range(self.partitions)])
         while not self._closing.is_set():
             for message in consumer.consume(10_000, 0.05):
                 if message.error() is not None:
@@ -77,8 +78,12 @@ class Output:
 class Instances:
     """A broker, processes with one application id, and a producer at a steady rate."""
 
-    def __init__(self, folder: Path, *, rate: int = 500, keys: int = 200, **settings: Any) -> None:
+    def __init__(
+        self, folder: Path, *, rate: int = 500, keys: int = 200, partitions: int = PARTITIONS,
+        **settings: Any,
+    ) -> None:  # fmt: skip
         self.folder = folder
+        self.partitions = partitions
         self.rate, self.keys = rate, keys
         self._settings = settings
         self._broker = EmbeddedBroker(folder / "broker")
@@ -93,8 +98,8 @@ class Instances:
         self.bootstrap = self._broker.bootstrap_servers
         admin = Admin({"bootstrap.servers": self.bootstrap})
         for topic in (WORDS, COUNTS):
-            admin.create_topic(topic, partitions=PARTITIONS)
-        self.output = Output(self.bootstrap)
+            admin.create_topic(topic, partitions=self.partitions)
+        self.output = Output(self.bootstrap, self.partitions)
         self._log: LogFollower | None = None
         self._feeding = threading.Thread(target=self._feed, daemon=True)
         self._feeding.start()
