@@ -41,6 +41,9 @@ class Group:
     def revoke(self, parts: list[TopicPartition]) -> None:
         self.events.put(lambda: self._on["on_revoke"](self, parts))
 
+    def lose(self, parts: list[TopicPartition]) -> None:
+        self.events.put(lambda: self._on["on_lost"](self, parts))
+
     def poll(self, timeout: float) -> Any:
         self.poll_s = timeout
         self.threads.add(threading.current_thread().name)

@@ -80,6 +80,28 @@ def test_a_member_that_loses_the_log_no_longer_leads(group: Group, member: Group
     assert happens(lambda: code_of(member) == "not-leading", within_s=60)
 
 
+def test_a_member_says_whether_the_group_has_not_heard_of_it(
+    group: Group, member: GroupMember
+) -> None:
+    """When Kafka was away, it does not say that another instance leads."""
+    group.assign(LOG)
+    assert member.leads.wait(60)
+    group.lose(LOG)
+    assert happens(lambda: not member.is_leading, within_s=60)
+    with pytest.raises(StreamsError, match="has not heard of this instance"):
+        member.check()
+    group.assign([])
+    assert happens(lambda: "another instance" in why(member), within_s=60)
+
+
+def why(member: GroupMember) -> str:
+    try:
+        member.check()
+    except StreamsError as error:
+        return error.message
+    return ""
+
+
 def test_transactions_name_no_member_whatever_the_group_does(
     group: Group, member: GroupMember
 ) -> None:

@@ -104,6 +104,8 @@ class GroupMember:
         #: How long to stay away, while a decline waits for the polling thread.
         self._away_s: float | None = None
         self._choice = threading.Lock()
+        #: Whether the group has removed this member because it was silent, or Kafka was away.
+        self._is_lost = False
         #: Why this member can never be part of the group again.
         self._failure: StreamsError | None = None
         self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
@@ -217,7 +219,9 @@ class GroupMember:
         if not self.is_leading:
             raise TaskMigratedError(
                 "not-leading",
-                "the group has given the lead to another instance, or this one was silent too long",
+                "Kafka has not heard of this instance for longer than session.timeout.ms"
+                if self._is_lost
+                else "the group has given the lead to another instance",
                 fix="nothing to do: this instance leads again when it is its turn",
             )
 
@@ -294,6 +298,7 @@ class GroupMember:
 
     def _assigned(self, consumer: Consumer, parts: list[KafkaPartition]) -> None:
         consumer.incremental_assign(parts)
+        self._is_lost = False
         if parts:
             # The partition only says who leads. Its records are read by another consumer.
             consumer.pause(parts)
@@ -314,4 +319,5 @@ class GroupMember:
     def _lost(self, consumer: Consumer, parts: list[KafkaPartition]) -> None:
         """Note that the group has removed this member: it must not act as leader either."""
         self._acts.clear()
+        self._is_lost = True
         self._revoked(consumer, parts)
