@@ -21,9 +21,12 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from penstock import StreamsBuilder
+from penstock.config import StreamsConfig
 from penstock.model.partitioning import partition_for
 from penstock.model.record import RecordContext
 from penstock.model.versioned import ValueAndTimestamp
+from penstock.runtime.spark.driver.observing.record_journeys import RecordJourneys
 from penstock.serde.base import SerdeDefaults
 from penstock.serde.serdes import Serdes
 from penstock.serving.answering import StoreAnswers
@@ -157,6 +160,9 @@ class RocksReplica:
 
     def status(self, *, is_watched: bool) -> ApplicationStatus:
         return ApplicationStatus(at_ms=time.time_ns() // 1_000_000, state="RUNNING")
+
+    def journeys(self) -> RecordJourneys:
+        return RecordJourneys(StreamsBuilder().build(), StreamsConfig())
 
     def plan(self) -> PlanFingerprint:
         return PlanFingerprint(())

@@ -11,6 +11,7 @@ import { link, place } from "./lib/router";
 import { theme, type Theme } from "./lib/theme";
 import { ChangesPage } from "./pages/changes";
 import { FailedPage } from "./pages/failed";
+import { JourneyPage } from "./pages/journey";
 import { NowPage, TONES } from "./pages/now";
 import { QueriesPage } from "./pages/queries";
 import { SqlPage } from "./pages/sql";
@@ -33,6 +34,7 @@ const PAGES: Page[] = [
   { id: "topology", name: "Topology", view: TopologyPage },
   { id: "stores", name: "Stores", view: StoresPage },
   { id: "tasks", name: "Tasks", view: TasksPage },
+  { id: "journey", name: "Journey", view: JourneyPage },
   { id: "changes", name: "Changes", view: ChangesPage },
   { id: "failed", name: "Failed records", view: FailedPage },
 ];

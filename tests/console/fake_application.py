@@ -42,6 +42,7 @@ from penstock.topology.upgrades.fingerprint import PlanFingerprint
 from tests.console.fake_letters import ShopLetters
 from tests.console.shop import build
 from tests.unit.serving.memory_application import Cluster, MemoryApplication, store_info
+from tests.unit.serving.memory_journeys import MemoryJourneys
 
 THREADS, PARTITIONS = 4, 6
 RATE = 12_400.0
@@ -76,6 +77,7 @@ class FakeApplication(MemoryApplication):
         self.mood = mood
         self.built = topology or build()
         self.letters = ShopLetters(self.built, int(time.time() * 1000))
+        self.tools = _orders(self.built)
         self.began = time.time() - 3 * 3600 - 740
         self._number = 108_200
         self._chosen = random.Random(7)
@@ -332,6 +334,20 @@ def _latencies(records: float) -> Latencies:
     for value, share in spread.items():
         counts[bucket_of(value)] = records * share
     return Latencies(counts)
+
+
+def _orders(topology: ps.Topology) -> MemoryJourneys:
+    """Return topics with some orders of the last seconds."""
+    tools = MemoryJourneys(topology, CONFIG)
+    now = int(time.time() * 1000)
+    for number in range(60):
+        order = {"amount": round(4.5 + number * 1.37, 2), "product": f"p-{number % 12}"}
+        if number % 17 == 3:
+            order["amount"] = 0
+        key = f"c-{number * 7 % 240:04d}".encode()
+        at = now - (60 - number) * 700
+        tools.add("orders", key, json.dumps(order).encode(), at, number % PARTITIONS)
+    return tools
 
 
 def _cluster() -> Cluster:

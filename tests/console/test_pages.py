@@ -18,6 +18,7 @@ PAGES = {
     "topology": "svg.graph .node",
     "tasks": "canvas.heat",
     "stores/revenue-per-minute?key=de": ".axis rect",
+    "journey/orders/2/4": ".steps .step",
     "changes": "text=store 'customers'",
     "failed?record=0:2": ".record-panel textarea",
 }

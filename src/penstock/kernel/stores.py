@@ -57,6 +57,7 @@ class TaskStores:
 
     If a ``cache`` is given, the task shares it with others. Otherwise the task makes its own.
     ``metrics`` receive the duration of every operation. If it is ``None``, nothing is measured.
+    ``around`` stands between a store and the nodes that ask for it.
     """
 
     def __init__(
@@ -69,7 +70,9 @@ class TaskStores:
         global_stores: Mapping[str, Any] | None = None,
         cache: RecordCache | None = None,
         metrics: Metrics | None = None,
+        around: Callable[[Any], Any] | None = None,
     ) -> None:
+        self._around = around
         self.context = RecordContext(0, -1, -1, None)
         if cache is None:
             cache = open_cache(settings)
@@ -96,7 +99,7 @@ class TaskStores:
             raise UnknownStoreError(
                 "unknown-store", f"there is no state store {name!r}; the task has {known}"
             )
-        return store
+        return store if self._around is None else self._around(store)
 
     @property
     def own(self) -> Mapping[str, Any]:

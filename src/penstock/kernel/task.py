@@ -463,6 +463,11 @@ class StreamTask:
     def child(self, name: str) -> Forward | None:
         return self._edges.get(name)
 
+    @property
+    def executors(self) -> Iterable[Executor[Any]]:
+        """The executors of all nodes, in the order of the graph."""
+        return self._executors.values()
+
     def divert(self, node: str, process: Forward | None) -> None:
         """Let another function process the records of a node; ``None`` ends that."""
         self._guards[node].bind(process or self._executors[node].process)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from penstock.errors import StreamsError
 from penstock.serde.base import Serde
 from penstock.serving.failed.values import DeadLetters
+from penstock.serving.journey.values import Journeys
 from penstock.serving.metric import Metric
 from penstock.serving.past.values import Changes, Commit
 from penstock.serving.question import KeyQuestion, Question
@@ -288,6 +289,9 @@ class Queryable(Protocol):
 
     def dead_letters(self) -> DeadLetters | None:
         """Return the topic of dead letters, each time the same object; None if there is none."""
+
+    def journeys(self) -> Journeys:
+        """Return what it takes to run one of its records again."""
 
     def plan(self) -> PlanFingerprint:
         """Return what the state of the application depends on."""

@@ -19,6 +19,7 @@ from penstock.serving.console.files import console_routes
 from penstock.serving.failed.failed_routes import FailedRoutes
 from penstock.serving.feed_routes import FeedRoutes
 from penstock.serving.guard import Guard
+from penstock.serving.journey.journey_routes import JourneyRoutes
 from penstock.serving.options import ServerOptions
 from penstock.serving.past.past_routes import PastRoutes
 from penstock.serving.peer_client import PeerClient
@@ -62,6 +63,7 @@ class QueryAnswers:
         past = PastRoutes(application, self._stores, limits.request_s)
         failed = FailedRoutes(application, limits)
         plans = PlanRoutes(application, limits)
+        journeys = JourneyRoutes(application, limits)
         samples = SampleRoutes(application, self._sampler, self.feeds, limits.request_s)
         self._others = Starlette(
             routes=[
@@ -70,6 +72,7 @@ class QueryAnswers:
                 *past.routes(),
                 *failed.routes(),
                 *plans.routes(),
+                *journeys.routes(),
                 *console_routes(),
                 Route("/feeds/{store}", self.feeds.events, methods=["GET"]),
                 WebSocketRoute("/feeds/{store}", self.feeds.websocket),

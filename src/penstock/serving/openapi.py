@@ -13,6 +13,7 @@ from penstock.serving.failed.models import (
     RedriveModel,
     RedriveResultModel,
 )
+from penstock.serving.journey.models import JourneyModel, PickedRecordsModel
 from penstock.serving.parameters import (
     CHANGES_PARAMETERS,
     HISTORY_PARAMETERS,
@@ -43,9 +44,10 @@ from penstock.serving.wire.models import (
 
 _MODELS = (
     AboutModel, CommitsModel, DifferenceModel, EntryModel, ErrorModel, FailedRecordDetailModel,
-    FailedRecordsModel, HealthModel, HeatModel, HistoryModel, HotKeysModel, KeyHistoryModel,
-    KeyLocationModel, MetadataModel, PageModel, PlanModel, PlanReportModel, ProgramModel,
-    RedriveModel, RedriveResultModel, StatusModel, StoresModel, TopologyModel,
+    FailedRecordsModel, HealthModel, HeatModel, HistoryModel, HotKeysModel, JourneyModel,
+    KeyHistoryModel, KeyLocationModel, MetadataModel, PageModel, PickedRecordsModel, PlanModel,
+    PlanReportModel, ProgramModel, RedriveModel, RedriveResultModel, StatusModel, StoresModel,
+    TopologyModel,
 )  # fmt: skip
 _WHOLE = {"type": "integer", "minimum": 0, "maximum": 10**18 - 1}
 _TEXT = {"type": "string"}
@@ -171,6 +173,23 @@ def _paths() -> dict[str, Any]:
             "Send dead letters again into their source topics; needs credentials that may write.",
             _schema(RedriveModel),
             _schema(RedriveResultModel),
+        ),
+        "/journeys": _get(
+            "List the topics of which a record can be followed.",
+            _schema(PickedRecordsModel),
+            is_read=True,
+        ),
+        "/journeys/{topic}": _get(
+            "List the newest records of a topic.",
+            _schema(PickedRecordsModel),
+            [_path_parameter("topic"), *_query(frozenset({"limit", "prefix"}))],
+            is_read=True,
+        ),
+        "/journeys/{topic}/{partition}/{offset}": _get(
+            "Run a record again beside the application, and return what each node does with it.",
+            _schema(JourneyModel),
+            [_path_parameter("topic"), _path_number("partition"), _path_number("offset")],
+            is_read=True,
         ),
         "/plan": {
             **_get("Return the plan of the version that runs.", _schema(PlanModel)),

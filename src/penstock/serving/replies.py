@@ -32,7 +32,7 @@ _RETRY: tuple[Header, ...] = ((b"retry-after", b"1"),)
 #: Codes of errors that a later request may not meet, whatever their class.
 _PASSING = frozenset({"store-not-ready", "slot-unreachable", "worker-lost", "not-running"})
 #: Codes of errors that say that there is no such thing.
-_MISSING = frozenset({"unknown-store", "no-such-letter"})
+_MISSING = frozenset({"unknown-store", "no-such-letter", "no-such-record"})
 _BAD_REQUEST = (InvalidArgumentError, UnsupportedOperationError, SerializationError)
 
 encoder = msgspec.json.Encoder()

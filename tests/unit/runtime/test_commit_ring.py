@@ -25,3 +25,10 @@ def test_a_run_that_counts_from_the_beginning_forgets_the_one_before() -> None:
     ring.note(7, {})
     ring.note(0, {})
     assert [commit.number for commit in ring.latest()] == [0]
+
+
+def test_a_commit_knows_up_to_where_topics_were_read() -> None:
+    """So that the state before a record can be found."""
+    ring = CommitRing()
+    ring.note(1, {("log", 0): 9}, positions={("in", 0): 4, ("in", 1): 7})
+    assert ring.latest()[0].positions == {"in": {0: 4, 1: 7}}

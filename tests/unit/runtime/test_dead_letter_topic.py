@@ -218,7 +218,7 @@ def test_brokers_that_do_not_answer_can_be_asked_later() -> None:
         raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
         yield
 
-    topic._read = broken
+    topic._spans._read = broken
     with pytest.raises(NotAvailableError, match="cannot be read"):
         topic.latest(5)
     kafka.is_away = True

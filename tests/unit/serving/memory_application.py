@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import penstock as ps
+from penstock.config import StreamsConfig
 from penstock.errors import UnknownStoreError
 from penstock.model.partitioning import partition_for
 from penstock.serde.base import Serde
@@ -27,6 +29,7 @@ from penstock.serving.application import (
     StoreInfo,
 )
 from penstock.serving.failed.values import DeadLetters
+from penstock.serving.journey.values import Journeys
 from penstock.serving.metric import Metric
 from penstock.serving.past.values import Changes, Commit
 from penstock.serving.question import (
@@ -42,6 +45,7 @@ from penstock.serving.question import (
 from penstock.serving.status.values import ApplicationStatus, Program
 from penstock.state.spec import StoreKind
 from penstock.topology.upgrades.fingerprint import PlanFingerprint
+from tests.unit.serving.memory_journeys import MemoryJourneys
 
 KEY_VALUE = (StoreKind.KEY_VALUE, StoreKind.TIMESTAMPED_KEY_VALUE)
 
@@ -110,14 +114,16 @@ class Cluster:
             else:
                 self.put(store, Row(key, value, 1_000 + offset))
 
-    def commit(self, number: int) -> None:
-        """Note where all changelogs stand."""
+    def commit(self, number: int, positions: Mapping[str, Mapping[int, int]] | None = None) -> None:
+        """Note where all changelogs stand, and up to where source topics were read."""
         ends: dict[str, dict[int, int]] = {}
         for name, info in self.infos.items():
             for partition in range(info.partitions):
                 log = self.logs.get((name, partition), [])
                 ends.setdefault(info.changelog, {})[partition] = log[-1].offset + 1 if log else 0
-        self.commits.append(Commit(number=number, at_ms=1_700_000_000_000 + number, ends=ends))
+        at_ms = 1_700_000_000_000 + number
+        made = Commit(number=number, at_ms=at_ms, ends=ends, positions=positions or {})
+        self.commits.append(made)
 
     def partition(self, store: str, key: Any) -> int:
         info = self.infos[store]
@@ -167,6 +173,7 @@ class MemoryApplication:
         self.threads: set[str] = set()
         self.is_closed = False
         self.letters: DeadLetters | None = None
+        self.tools: Journeys = MemoryJourneys(ps.StreamsBuilder().build(), StreamsConfig())
 
     application_id = "app"
 
@@ -289,6 +296,9 @@ class MemoryApplication:
         expected = range(start, min(end, log[-1].offset + 1)) if log else range(0)
         is_whole = [each.offset for each in found] == [*expected]
         return Changes(changes=found, begins=0, is_whole=is_whole)
+
+    def journeys(self) -> Journeys:
+        return self.tools
 
     def plan(self) -> PlanFingerprint:
         return PlanFingerprint(())

@@ -78,5 +78,5 @@ def test_the_document_is_served_and_has_every_route(url: str) -> None:
         "/status/heat", "/status/feed", "/topology/program", "/console/",
         "/commits", "/changes/{store}", "/history/{store}/{key}", "/hot-keys/{store}",
         "/failed-records", "/failed-records/{partition}/{offset}", "/failed-records/redrive",
-        "/plan",
+        "/plan", "/journeys", "/journeys/{topic}", "/journeys/{topic}/{partition}/{offset}",
     }  # fmt: skip

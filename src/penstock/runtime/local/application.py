@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from penstock.config import StreamsConfig
 from penstock.kernel.clocks import fitting
@@ -42,6 +42,20 @@ from penstock.topology.subtopology import subtopologies
 from penstock.topology.topology import Topology, checked_topology
 
 
+class Watch(Protocol):
+    """Stands between an application and its nodes, its stores and its output."""
+
+    @property
+    def outbox(self) -> Outbox:
+        """Where the records go that nodes send."""
+
+    def store(self, inner: Any) -> Any:
+        """Return a store as nodes get it."""
+
+    def attach(self, task: StreamTask) -> None:
+        """Stand in front of the nodes of a task that has not run yet."""
+
+
 class LocalApplication:
     """Process each record completely before the next: input, repartitions, punctuation, commit.
 
@@ -52,6 +66,7 @@ class LocalApplication:
     With ``over_columns``, a record or the records of a batch run over columns where the result is
     provably the same. An error of the column code is raised. ``batches`` says how each batch ran.
     ``kept`` holds the stores and clocks, so that another application can continue with them.
+    ``watch`` sees what the nodes do.
     """
 
     def __init__(
@@ -63,8 +78,10 @@ class LocalApplication:
         on_disk: bool,
         over_columns: bool = False,
         kept: KeptApplication | None = None,
+        watch: Watch | None = None,
     ) -> None:
         self.now_ms = wall_clock_ms
+        self._watch = watch
         self._kept = kept
         self.graph = checked_topology(topology).graph
         warn_of_unasked_handler(self.graph, config)
@@ -73,7 +90,7 @@ class LocalApplication:
             settings = replace(settings, vectorize_from=1, raises_column_errors=True)
         self.settings = settings
         self.produced: list[ProducedRecord] = []
-        self._outbox = Outbox()
+        self._outbox = Outbox() if watch is None else watch.outbox
         self._offsets: Counter[str] = Counter()
         self._directory = Path(tempfile.mkdtemp(prefix="penstock-test-")) if on_disk else None
         # Global stores use this cache too, as in Kafka Streams' test driver.
@@ -256,11 +273,14 @@ class LocalApplication:
             changelog=self._changelog,
             global_stores={} if self._global is None else self._global.stores.own,
             cache=self._cache,
+            around=None if self._watch is None else self._watch.store,
         )
         task = StreamTask(
             TaskId(0, 0), self.graph, nodes, settings=self.settings, collector=self._outbox,
             stores=self._task_stores, wall_clock=self._clock,
         )  # fmt: skip
+        if self._watch is not None:
+            self._watch.attach(task)
         self._add_queues(task, nodes)
         if self._kept is not None and self._kept.clocks is not None:
             clocks = fitting(self._kept.clocks, set(self._queues), set(nodes))

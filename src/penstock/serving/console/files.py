@@ -19,7 +19,7 @@ from starlette.routing import Route
 #: Requests below this path need no credentials.
 CONSOLE_PATH = "/console"
 #: What the console can show of an application.
-PAGES = ("now", "topology", "stores", "tasks", "failed", "changes")
+PAGES = ("now", "topology", "stores", "tasks", "journey", "failed", "changes")
 _FOLDER = Path(__file__).with_name("static")
 _TYPES = {
     ".html": "text/html; charset=utf-8",

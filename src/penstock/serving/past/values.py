@@ -21,6 +21,8 @@ class Commit:
     at_ms: int
     #: By changelog topic and partition: the offset of the first change that came later.
     ends: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    #: By source topic and partition: the offset of the first record that is not in this state.
+    positions: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
 
     def end(self, topic: str, partition: int) -> int | None:
         """Return where a changelog stood; None if the commit does not know it."""

@@ -99,7 +99,8 @@ class Cuts:
                 self._has_news = False
                 self._log.note_cut(newest)
                 ends = {**newest.global_ends, **newest.ends}
-                self._accounts.progress.commits.note(newest.batch, ends)
+                commits = self._accounts.progress.commits
+                commits.note(newest.batch, ends, positions=newest.positions)
                 self.taken(newest)
             self._noted = self._tried = time.monotonic()
             self._is_told = False

@@ -22,13 +22,19 @@ class CommitRing:
         self._lock = threading.Lock()
 
     def note(
-        self, number: int, ends: Mapping[TopicPartition, int], at_ms: int | None = None
+        self,
+        number: int,
+        ends: Mapping[TopicPartition, int],
+        at_ms: int | None = None,
+        positions: Mapping[TopicPartition, int] | None = None,
     ) -> None:
         """Keep a commit; one that is not newer than the last begins anew."""
-        by_topic: dict[str, dict[int, int]] = {}
-        for (topic, partition), offset in ends.items():
-            by_topic.setdefault(topic, {})[partition] = offset
-        commit = Commit(number=number, at_ms=at_ms or now_ms(), ends=by_topic)
+        commit = Commit(
+            number=number,
+            at_ms=at_ms or now_ms(),
+            ends=_by_topic(ends),
+            positions=_by_topic(positions or {}),
+        )
         with self._lock:
             if self._kept and self._kept[-1].number >= number:
                 self._kept.clear()
@@ -42,3 +48,10 @@ class CommitRing:
         """Return the commits, the newest last."""
         with self._lock:
             return tuple(self._kept)
+
+
+def _by_topic(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[int, int]]:
+    found: dict[str, dict[int, int]] = {}
+    for (topic, partition), offset in offsets.items():
+        found.setdefault(topic, {})[partition] = offset
+    return found

@@ -4,48 +4,33 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from penstock.config import DEAD_LETTER_TOPIC, StreamsConfig
-from penstock.errors import PenstockError
 from penstock.kafka.admin import Admin
-from penstock.kafka.admin_answers import Partition, Topic
-from penstock.kafka.client_config import admin_settings, consumer_settings, producer_settings
+from penstock.kafka.client_config import producer_settings
 from penstock.kafka.clients import new_producer, sendable_time
-from penstock.kafka.topic_reader import Span, read_to_end
+from penstock.kafka.topic_reader import read_to_end
 from penstock.kernel.serdes import required_serde
-from penstock.model.record import Headers
 from penstock.runtime.settings import task_settings
-from penstock.serving.application import NotAvailableError
+from penstock.runtime.spark.driver.observing.topic_spans import (
+    Offsets,
+    Read,
+    TopicSpans,
+    headers_of,
+)
 from penstock.serving.failed.values import Delivery, Letter, Letters, Outgoing, SourceSerdes
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Source
 
-#: How long Kafka may be silent before the caller has to ask again.
-_PATIENCE_S = 8.0
 #: Letters beyond these bytes are left out, the oldest first.
 _MOST_BYTES = 32 * 1024 * 1024
 #: Transactions have settings that a producer without them refuses.
 _OF_TRANSACTIONS = ("transaction.timeout.ms", "transactional.id")
 _LINGER_MS = 5
-
-
-class Offsets(Protocol):
-    """The questions about topics; ``Admin`` answers them."""
-
-    def topic(self, name: str) -> Topic: ...
-
-    def begin_offsets(self, partitions: Sequence[Partition]) -> Mapping[Partition, int]: ...
-
-    def end_offsets(
-        self, partitions: Sequence[Partition], *, committed: bool = False
-    ) -> Mapping[Partition, int]: ...
-
-
-Read = Callable[..., Iterator[Message]]
 
 
 class DeadLetterTopic:
@@ -72,18 +57,18 @@ class DeadLetterTopic:
     ) -> None:
         self.topic = topic
         self._graph, self._config = graph, config
-        self._make_admin, self._read, self._make_producer = admin, read, producer
-        self._admin: Offsets | None = None
+        self._spans = TopicSpans(config, "dead-letters-unreachable", admin=admin, read=read)
+        self._make_producer = producer
         self._producer: Producer | None = None
         self._lock = threading.Lock()
         self._serdes = _source_serdes(graph, config)
 
     def latest(self, most: int) -> Letters:
-        bounds = self._bounds()
+        bounds = self._spans.bounds(self.topic)
         spans = {place: (max(begin, end - most), end) for place, (begin, end) in bounds.items()}
         kept: deque[Letter] = deque()
         size, is_whole = 0, all(spans[place][0] == bounds[place][0] for place in spans)
-        for letter in self._letters(spans):
+        for letter in map(_letter, self._spans.read(self.topic, spans)):
             kept.append(letter)
             size += letter.size
             while size > _MOST_BYTES and len(kept) > 1:
@@ -94,10 +79,11 @@ class DeadLetterTopic:
 
     def one(self, partition: int, offset: int) -> Letter | None:
         place = self.topic, partition
-        begin, end = self._bounds().get(place, (0, 0))
+        begin, end = self._spans.bounds(self.topic).get(place, (0, 0))
         if not begin <= offset < end:
             return None
-        found = [*self._letters({place: (offset, offset + 1)})]
+        span = {place: (offset, offset + 1)}
+        found = [*map(_letter, self._spans.read(self.topic, span))]
         return found[0] if found and found[0].offset == offset else None
 
     def serdes(self, topic: str) -> SourceSerdes | None:
@@ -143,38 +129,6 @@ class DeadLetterTopic:
             self._producer.flush(patience_s)
         return [*found]
 
-    def _bounds(self) -> dict[Partition, Span]:
-        """Return the first offset and the end of each partition; none if there is no topic."""
-        try:
-            with self._lock:
-                if self._admin is None:
-                    self._admin = self._make_admin(admin_settings(self._config))
-                admin = self._admin
-            states = admin.topic(self.topic).partitions
-            places = [(self.topic, state.id) for state in states]
-            begins = admin.begin_offsets(places)
-            ends = admin.end_offsets(places, committed=True)
-        except (KafkaException, PenstockError) as error:
-            raise self._not_available(error) from error
-        return {place: (begins[place], ends[place]) for place in places}
-
-    def _letters(self, spans: Mapping[Partition, Span]) -> Iterator[Letter]:
-        settings = consumer_settings(self._config, "restore")
-        # Retention may delete the first letters between the question for offsets and the read.
-        settings |= {"isolation.level": "read_committed", "auto.offset.reset": "earliest"}
-        try:
-            for message in self._read(settings, spans, patience_s=_PATIENCE_S):
-                yield _letter(message)
-        except (KafkaException, PenstockError) as error:
-            raise self._not_available(error) from error
-
-    def _not_available(self, error: Exception) -> NotAvailableError:
-        return NotAvailableError(
-            "dead-letters-unreachable",
-            f"the dead letter topic {self.topic!r} cannot be read: {error}",
-            fix="ask again when the brokers answer",
-        )
-
 
 def dead_letter_topic(graph: Graph, config: StreamsConfig) -> DeadLetterTopic | None:
     """Return the topic that the configuration names; None if it names none."""
@@ -218,10 +172,5 @@ def _letter(message: Message) -> Letter:
         timestamp=message.timestamp()[1],
         key=message.key(),
         value=message.value(),
-        headers=_headers(message),
+        headers=headers_of(message),
     )
-
-
-def _headers(message: Message) -> Headers:
-    given: Any = message.headers() or ()
-    return tuple((name, value) for name, value in given)

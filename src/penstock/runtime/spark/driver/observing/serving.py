@@ -36,6 +36,7 @@ from penstock.runtime.spark.driver.observing.dead_letter_topic import (
 from penstock.runtime.spark.driver.observing.failure_log import FailureLog
 from penstock.runtime.spark.driver.observing.metadata import collected
 from penstock.runtime.spark.driver.observing.metrics import standby_metrics
+from penstock.runtime.spark.driver.observing.record_journeys import RecordJourneys
 from penstock.runtime.spark.driver.observing.status import application_status, by_topic
 from penstock.runtime.spark.driver.stores.slot_answers import SlotAnswers
 from penstock.runtime.states import State
@@ -121,6 +122,7 @@ class ServedStreams:
         self._changelogs: ChangelogReader | None = None
         #: The run whose dead letters are read: another one may have another broker.
         self._letters: tuple[ApplicationRun | None, DeadLetterTopic | None] | None = None
+        self._journeys: tuple[ApplicationRun | None, RecordJourneys] | None = None
         #: Planning takes a while, and its result does not change.
         self._program: Program | None = None
 
@@ -352,6 +354,13 @@ class ServedStreams:
             error=getattr(error, "code", None if error is None else type(error).__name__),
             batch=None if newest is None else newest.batch,
         )  # fmt: skip
+
+    def journeys(self) -> RecordJourneys:
+        run, known = self._run(), self._journeys
+        if known is None or known[0] is not run:
+            config = self._config if run is None else run.config
+            known = self._journeys = run, RecordJourneys(self._streams.topology, config)
+        return known[1]
 
     def plan(self) -> PlanFingerprint:
         return plan_fingerprint(self._streams.topology.graph, self._config)

@@ -1,0 +1,58 @@
+"""Values of records and stores as JSON, taken at the moment: a later node may change them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Raw
+
+from penstock.model.change import Change
+from penstock.model.versioned import (
+    AggregationWithHeaders,
+    ValueAndTimestamp,
+    ValueTimestampHeaders,
+)
+from penstock.model.windows.windowed import Windowed
+from penstock.serde.to_json import ANY_KEYS, to_json
+
+#: Longer values are cut.
+_MOST_BYTES = 2_000
+
+
+def snapshot(value: Any) -> Raw:
+    """Return the JSON of a value; of one that has no JSON form, its ``repr`` as text.
+
+    >>> bytes(snapshot({"n": 1}))
+    b'{"n":1}'
+    >>> bytes(snapshot(1 + 2j))
+    b'"(1+2j)"'
+    """
+    try:
+        data = to_json(_plain(value), ANY_KEYS)
+    except (TypeError, ValueError):
+        data = to_json(_text(value))
+    if len(data) > _MOST_BYTES:
+        data = to_json(data[:_MOST_BYTES].decode("utf-8", "ignore") + "…")
+    return Raw(data)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Change):
+        return {"new": _plain(value.new), "old": _plain(value.old)}
+    if isinstance(value, ValueAndTimestamp | ValueTimestampHeaders):
+        return _plain(value[0])
+    if isinstance(value, AggregationWithHeaders):
+        return _plain(value.aggregation)
+    if isinstance(value, Windowed):
+        window = value.window
+        return {"key": value.key, "window_start": window.start, "window_end": window.end}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value
+
+
+def _text(value: Any) -> str:
+    try:
+        return repr(value)
+    except Exception:  # noqa: BLE001 - the user's code
+        return f"a {type(value).__name__}"

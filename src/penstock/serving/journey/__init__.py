@@ -1,0 +1,1 @@
+"""One record's way through the topology, run again beside the application."""
