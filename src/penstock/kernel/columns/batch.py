@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import compress
+from itertools import compress, repeat
 from typing import Any
 
 import numpy as np
 
 from penstock.kernel.columns.batch_column import BatchColumn, Places, Times
 from penstock.model.record import Headers
+
+#: Topic and partition.
+Source = tuple[str, int]
 
 
 class NotProvenError(Exception):
@@ -19,14 +22,34 @@ class NotProvenError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """Where records come from, for nodes that ask for the record's context."""
+    """Where records come from, for nodes that ask for the record's context.
+
+    ``sources`` has topic and partition of each record if they differ. Then ``topic`` and
+    ``partition`` are those of the first record.
+    """
 
     topic: str
     partition: int
     offsets: Places
+    sources: Sequence[Source] | None = None
 
     def at(self, places: Places) -> Origins:
-        return Origins(self.topic, self.partition, self.offsets[places])
+        sources = self.sources
+        if sources is not None:
+            sources = [sources[place] for place in places.tolist()]
+        return Origins(self.topic, self.partition, self.offsets[places], sources)
+
+    def each_source(self) -> Iterable[Source]:
+        """Return topic and partition of each record."""
+        if self.sources is not None:
+            return self.sources
+        return repeat((self.topic, self.partition), len(self.offsets))
+
+
+def origins_of(sources: Sequence[Source], offsets: Places) -> Origins:
+    """Return the origins of records, given topic and partition of each; there is at least one."""
+    topic, partition = sources[0]
+    return Origins(topic, partition, offsets, sources if len({*sources}) > 1 else None)
 
 
 @dataclass(slots=True)

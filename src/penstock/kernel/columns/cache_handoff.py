@@ -107,10 +107,13 @@ def contexts_at(records: Gathered | Batch, places: Places) -> list[RecordContext
     noted: Iterable[Headers] = repeat(())
     if headers is not None:
         noted = [headers[place] for place in places.tolist()]
-    times, offsets = records.timestamps[places].tolist(), origins.offsets[places].tolist()
+    origins = origins.at(places)
+    times, offsets = records.timestamps[places].tolist(), origins.offsets.tolist()
     return [
-        RecordContext(time, offset, origins.partition, origins.topic, each)
-        for time, offset, each in zip(times, offsets, noted, strict=False)
+        RecordContext(time, offset, partition, topic, each)
+        for time, offset, (topic, partition), each in zip(
+            times, offsets, origins.each_source(), noted, strict=False
+        )
     ]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from penstock.kernel.columns.batch import Origins
+from penstock.kernel.columns.batch import Origins, origins_of
 from penstock.kernel.columns.batch_column import Times
 from penstock.kernel.columns.folds.column_folds import Items
 from penstock.model.columns.dictionary_bytes import joined_columns
@@ -71,15 +71,16 @@ class Gathered:
 
     @property
     def origins(self) -> Origins | None:
-        """Return where the records come from, if that is one partition of one topic."""
-        if len({(each.topic, each.partition) for each in self._origins}) != 1:
+        """Return where the records come from; ``None`` if that is not known of all."""
+        if len(self._origins) < max(len(self._keys), 1):
             return None
-        if len(self._origins) < len(self._keys):
-            # Some come from an input whose offsets are not known.
-            return None
-        first = self._origins[0]
         offsets = np.concatenate([each.offsets for each in self._origins])
-        return Origins(first.topic, first.partition, offsets)
+        if len({(each.topic, each.partition) for each in self._origins}) == 1 and all(
+            each.sources is None for each in self._origins
+        ):
+            return Origins(self._origins[0].topic, self._origins[0].partition, offsets)
+        sources = [source for each in self._origins for source in each.each_source()]
+        return origins_of(sources, offsets)
 
     @property
     def headers(self) -> list[Headers] | None:

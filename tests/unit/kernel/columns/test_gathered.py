@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from penstock.kernel.columns.batch import Origins
-from penstock.kernel.columns.cache_handoff import last_contexts
+from penstock.kernel.columns.cache_handoff import contexts_at, last_contexts
 from penstock.kernel.columns.gathered import Gathered
 from penstock.kernel.columns.grouping import grouped
 from penstock.kernel.columns.store_rows import NEVER, read_rows, written_rows
@@ -54,13 +54,25 @@ def test_what_no_record_has_is_none() -> None:
     assert (bare.headers, bare.origins, bare.items) == (None, None, [])
 
 
-@pytest.mark.parametrize(
-    "origins", [Origins("u", 2, numbers(1)), Origins("t", 1, numbers(1)), None]
-)
-def test_origins_of_several_partitions_are_unknown(origins: Origins | None) -> None:
-    """An offset says nothing without its topic."""
+@pytest.mark.parametrize("source", [("u", 2), ("t", 1)])
+def test_origins_of_several_partitions_are_told_record_by_record(source: tuple[str, int]) -> None:
     gathered = two_pieces()
-    gathered.add([b"c"], [[9], [9]], numbers(9), None, origins=origins)
+    gathered.add([b"c"], [[9], [9]], numbers(9), None, origins=Origins(*source, numbers(1)))
+    gathered.add([b"d"], [[9], [9]], numbers(9), None, origins=gathered.origins.at(numbers(3)))
+    origins = gathered.origins
+    assert origins is not None
+    assert [*origins.each_source()] == [("t", 2), ("t", 2), ("t", 2), source, source]
+    assert origins.offsets.tolist() == [10, 11, 12, 1, 1]
+    some = origins.at(numbers(4, 0))
+    assert [*some.each_source()] == [source, ("t", 2)]
+    contexts = contexts_at(gathered, numbers(1, 3))
+    assert [(each.topic, each.partition) for each in contexts] == [("t", 2), source]
+    assert [*two_pieces().origins.each_source()] == [("t", 2)] * 3
+
+
+def test_origins_are_unknown_if_those_of_some_records_are() -> None:
+    gathered = two_pieces()
+    gathered.add([b"c"], [[9], [9]], numbers(9), None)
     assert gathered.origins is None
 
 

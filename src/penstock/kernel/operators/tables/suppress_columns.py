@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penstock.kernel.columns.batch import Batch, NotProvenError, Origins
+from penstock.kernel.columns.batch import Batch, NotProvenError, origins_of
 from penstock.kernel.columns.batch_column import BatchColumn, WindowedColumn
 from penstock.kernel.columns.cache_handoff import contexts_at
 from penstock.kernel.columns.column_executor import ColumnExecutor, require_known, vectorises
@@ -117,14 +117,15 @@ class SuppressColumns(ColumnExecutor[Suppress]):
         return [None] * len(batch) if batch.old is None else batch.old.encoded(self._value)
 
     def _batch_of(self, due: list[Due]) -> Batch:
-        contexts = [value.context for _, value in due]
+        contexts: list[Any] = [value.context for _, value in due]
+        offsets = np.array([context.offset for context in contexts], np.int64)
         headers: list[Headers] | None = [context.headers for context in contexts]
         return Batch(
             self._keys([key for key, _ in due]),
             BatchColumn(encoded=[value.new for _, value in due], serde=self._value),
             np.array([context.timestamp for context in contexts], np.int64),
             headers if any(headers or ()) else None,
-            _origins(contexts),
+            origins_of([(each.topic, each.partition) for each in contexts], offsets),
             old=BatchColumn(encoded=[value.old for _, value in due], serde=self._value),
         )
 
@@ -139,12 +140,3 @@ class SuppressColumns(ColumnExecutor[Suppress]):
             names, starts_, ends = zip(*map(split_session_key, keys), strict=True)
             return SessionColumn(BatchColumn(encoded=names, serde=serde.inner), starts_, ends)
         return BatchColumn(encoded=keys, serde=serde)
-
-
-def _origins(contexts: Sequence[Any]) -> Origins | None:
-    """Return where the changes come from, if that is one partition of one topic."""
-    places = {(context.topic, context.partition) for context in contexts}
-    if len(places) > 1:
-        return None
-    ((topic, partition),) = places
-    return Origins(topic, partition, np.array([each.offset for each in contexts], np.int64))
