@@ -12,6 +12,7 @@ from penstock.model.secrets import shown
 from penstock.server.commands.command import Command
 from penstock.server.commands.ids import TERMINATE_CLUSTER
 from penstock.server.commands.status import CommandStatus
+from penstock.sql.analysed import Analysed
 from penstock.sql.ast import administration as admin
 from penstock.sql.ast import statements as ast
 from penstock.sql.ast.node import Node
@@ -20,7 +21,6 @@ from penstock.sql.catalog.schema_inference import registered_subjects
 from penstock.sql.engine import SqlEngine
 from penstock.sql.functions.regex.java_regex import java_pattern
 from penstock.sql.results import DeletedTopic, StatementResult
-from penstock.sql.syntax.parser import parse_statement
 from penstock.sql.trial import Trial
 
 DELETE_TOPICS = "deleteTopicList"
@@ -41,8 +41,15 @@ class CommandEffect:
     deleted: tuple[DeletedTopic, ...] = ()
 
 
-def apply_command(engine: SqlEngine, command: Command) -> CommandEffect:
+def apply_command(
+    engine: SqlEngine, command: Command, analysed: Analysed | None = None
+) -> CommandEffect:
     """Run a command on a copy of the catalog.
+
+    Args:
+        engine: The engine with the catalog before the command.
+        command: The command.
+        analysed: Its statement, if this node has written it and so has parsed it.
 
     Raises:
         PenstockError: the command cannot be run; the catalog stays as it is.
@@ -52,19 +59,20 @@ def apply_command(engine: SqlEngine, command: Command) -> CommandEffect:
     base = engine.catalog
     session = engine.session(command.properties, command.variables)
     session.catalog.topics.update(command.topics)
-    trial = _tried(session, command)
+    if analysed is None or analysed.text != command.statement:
+        analysed = Analysed.of(command.statement, session.catalog.variables)
+    trial = _tried(session, analysed, command.number)
     catalog = replace(trial.catalog, properties=base.properties, variables=base.variables)
-    statement = parse_statement(command.statement, session.catalog.variables)
     deleted = tuple(each for each in trial.outgoing if isinstance(each, DeletedTopic))
-    message = _message(statement, trial.results[0], base)
+    message = _message(analysed.statement, trial.results[0], base)
     status = CommandStatus("SUCCESS", message, trial.results[0].query_id)
     return CommandEffect(status, catalog, tuple(catalog.ended), deleted)
 
 
-def _tried(session: SqlEngine, command: Command) -> Trial:
+def _tried(session: SqlEngine, analysed: Analysed, number: int | None) -> Trial:
     for attempt in range(_ATTEMPTS):
         try:
-            return session.trial(command.statement, number=command.number)
+            return session.trial_of(analysed, number=number)
         except PenstockError as error:
             if error.code not in PASSING or attempt == _ATTEMPTS - 1:
                 raise

@@ -33,6 +33,7 @@ from penstock.server.security.topic_rules import TopicRules
 from penstock.server.supervision.supervisor import QueryFailure, QuerySupervisor
 from penstock.serving.credentials import Access
 from penstock.serving.metric import Metric
+from penstock.sql.analysed import Analysed
 from penstock.sql.engine import SqlEngine
 from penstock.sql.processing_log import ProcessingLogSettings
 
@@ -46,6 +47,8 @@ _log = logging.getLogger("penstock.server")
 _BATCHES = "-penstock-batches"
 #: How often the event loop checks whether a command that a request waits for is done.
 _LOOK_S = 0.01
+#: Returns the command with a number; None if there is nothing to do.
+Prepare = Callable[[int], Command | None]
 
 
 class ServerNode:
@@ -85,7 +88,8 @@ class ServerNode:
         self.transient: TransientQueries | None = None
         #: Further metrics, such as those of pull and push queries.
         self.metric_sources: list[Callable[[], Iterable[Metric]]] = []
-        self._own: set[str] = set()
+        #: By token the commands that this node waits for, each with its statement if it is parsed.
+        self._own: dict[str, Analysed | None] = {}
         #: Queries that ended before this node started.
         self._ended: set[str] = set()
         self._effects: dict[str, CommandEffect] = {}
@@ -217,14 +221,21 @@ class ServerNode:
 
     # Commands
 
-    def submit(self, prepare: Any) -> tuple[int, Command, CommandStatus] | None:
-        """Write a command, run it, and do what only its writer does: delete topics and state."""
+    def submit(
+        self, prepare: Prepare, analysed: Analysed | None = None
+    ) -> tuple[int, Command, CommandStatus] | None:
+        """Write a command, run it, and do what only its writer does: delete topics and state.
+
+        Args:
+            prepare: Makes the command; see ``CommandRunner.submit``.
+            analysed: The statement of the command, if it is parsed already.
+        """
         written: list[str] = []
 
         def own(number: int) -> Command | None:
-            command: Command | None = prepare(number)
+            command = prepare(number)
             if command is not None:
-                self._own.add(command.token)
+                self._own[command.token] = analysed
                 written.append(command.token)
             return command
 
@@ -240,12 +251,12 @@ class ServerNode:
             return sequence, command, effect.status if effect is not None else status
         finally:
             for token in written:
-                self._own.discard(token)
+                self._own.pop(token, None)
                 self._effects.pop(token, None)
 
     def _apply(self, command: Command) -> CommandStatus:
         """Run one command of the topic, whichever node wrote it."""
-        effect = apply_command(self._engine, command)
+        effect = apply_command(self._engine, command, self._own.get(command.token))
         self._engine.catalog = replace(effect.catalog, ended=[])
         if self.runner.state is RunnerState.STARTING:
             self._ended.update(effect.ended)

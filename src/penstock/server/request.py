@@ -26,6 +26,7 @@ from penstock.server.resolving import with_columns
 from penstock.server.security.masking import blotted, masked
 from penstock.server.security.roles import check_access
 from penstock.serving.credentials import Access
+from penstock.sql.analysed import Analysed
 from penstock.sql.ast import administration as admin
 from penstock.sql.ast import statements as ast
 from penstock.sql.ast.node import Node
@@ -33,7 +34,7 @@ from penstock.sql.ast.queries import Query
 from penstock.sql.engine import SqlEngine
 from penstock.sql.setting_names import layered
 from penstock.sql.statements.explaining import warnings_of
-from penstock.sql.syntax.parser import StatementText, parse_statement, split_statements
+from penstock.sql.syntax.parser import StatementText, split_statements
 
 if TYPE_CHECKING:
     from penstock.server.node import ServerNode
@@ -75,12 +76,12 @@ class Request:
         self._node.refuse_if_ended()
         pieces = _pieces(sql)
         properties, variables = dict(self._properties), dict(self._variables)
-        self._check(pieces)
+        checked = self._checked(pieces)
         self._properties, self._variables = properties, variables
         entities: list[Entity] = []
-        for piece in pieces:
+        for each in checked:
             try:
-                found = yield from self._executed(piece)
+                found = yield from self._executed(each)
             except ServerError as error:
                 error.entities = [*entities, *error.entities]
                 raise
@@ -97,14 +98,20 @@ class Request:
 
     # Checking
 
-    def _check(self, pieces: list[StatementText]) -> None:
-        """Run the script on a copy of the catalog, so that a wrong script changes nothing."""
+    def _checked(self, pieces: list[StatementText]) -> list[Analysed]:
+        """Run the script on a copy of the catalog, so that a wrong script changes nothing.
+
+        Return its statements, each with the variables that are in force where it stands.
+        """
         session = self._session()
         is_checked = False
-        for piece in pieces:
-            statement = self._parsed(piece)
+        checked: list[Analysed] = []
+        for text in pieces:
+            piece = self._parsed(text)
+            checked.append(piece)
+            statement = piece.statement
             check_access(statement, self._access, shown_text(piece.text))
-            self._refuse_queries(statement, piece)
+            self._refuse_queries(piece)
             if isinstance(statement, _UNCHECKED) or is_about_connectors(statement):
                 continue
             if self._is_about_push(statement):
@@ -114,8 +121,10 @@ class Request:
                 is_checked = True
             session.catalog = self._tried(session, piece).catalog
             self._take_session(statement)
+        return checked
 
-    def _refuse_queries(self, statement: Node, piece: StatementText) -> None:
+    def _refuse_queries(self, piece: Analysed) -> None:
+        statement = piece.statement
         if isinstance(statement, Query | admin.PrintTopic):
             raise QueryEndpointError(
                 "query-endpoint",
@@ -131,18 +140,18 @@ class Request:
                 statement=shown_text(piece.text),
             )
 
-    def _parsed(self, piece: StatementText) -> Node:
+    def _parsed(self, piece: StatementText) -> Analysed:
         try:
             with self._node.planning:
-                return parse_statement(piece.text, self._variables)
+                return Analysed.of(piece.text, self._variables)
         except SqlError as error:
             raise _refused(error.with_source(piece.text), piece) from None
 
-    def _tried(self, session: SqlEngine, piece: StatementText, number: int | None = None) -> Any:
+    def _tried(self, session: SqlEngine, piece: Analysed, number: int | None = None) -> Any:
         before = session.catalog
         try:
             with self._node.planning:
-                trial = session.trial(piece.text, number=number)
+                trial = session.trial_of(piece, number=number)
             self._node.topic_rules.check(before, trial, self._access)
         except PenstockError as error:
             raise _refused(error, piece) from None
@@ -157,21 +166,22 @@ class Request:
 
     # Running
 
-    def _executed(self, piece: StatementText) -> Steps[Entity | None]:
-        statement = self._parsed(piece)
+    def _executed(self, piece: Analysed) -> Steps[Entity | None]:
+        statement = piece.statement
         if isinstance(statement, _ASSERTING):
             return (yield from self._asserted(statement, piece))
-        return self._at_once(statement, piece)
+        return self._at_once(piece)
 
-    def _at_once(self, statement: Node, piece: StatementText) -> Entity | None:
+    def _at_once(self, piece: Analysed) -> Entity | None:
         """Run a statement that needs only one step."""
+        statement = piece.statement
         shown = shown_text(piece.text)
         if isinstance(statement, _SESSION):
             self._tried(self._session(), piece)
             self._take_session(statement)
             return None
         if is_about_connectors(statement):
-            return self._connector(statement, piece)
+            return self._connector(piece)
         if self._is_about_push(statement):
             return self._ended_push(cast(admin.ControlQuery, statement), shown)
         if isinstance(statement, _LISTING):
@@ -182,7 +192,7 @@ class Request:
             trial = self._tried(self._session(), piece)
             self._guarded(piece, lambda: self._node.engine.settle(trial.outgoing))
             return None
-        return self._distributed(statement, piece)
+        return self._distributed(piece)
 
     def _take_session(self, statement: Node) -> None:
         """Apply SET, UNSET, DEFINE and UNDEFINE to the statements after them."""
@@ -208,7 +218,7 @@ class Request:
             self._properties,
         )
 
-    def _guarded(self, piece: StatementText, work: Callable[[], T]) -> T:
+    def _guarded(self, piece: Analysed, work: Callable[[], T]) -> T:
         try:
             return work()
         except PenstockError as error:
@@ -237,7 +247,7 @@ class Request:
         }
 
     def _asserted(
-        self, statement: ast.AssertTopic | ast.AssertSchema, piece: StatementText
+        self, statement: ast.AssertTopic | ast.AssertSchema, piece: Analysed
     ) -> Steps[Entity]:
         shown = shown_text(piece.text)
         try:
@@ -253,7 +263,7 @@ class Request:
             subject=statement.subject, id=statement.schema_id, exists=statement.exists,
         )  # fmt: skip
 
-    def _connector(self, statement: Node, piece: StatementText) -> Entity:
+    def _connector(self, piece: Analysed) -> Entity:
         connectors = self._node.connectors
         if connectors is None:
             raise BadStatementError(
@@ -263,7 +273,7 @@ class Request:
                 statement=shown_text(piece.text),
             )
         shown, facts = shown_text(piece.text), self._facts()
-        return self._guarded(piece, lambda: connectors.execute(statement, shown, facts))
+        return self._guarded(piece, lambda: connectors.execute(piece.statement, shown, facts))
 
     # Push queries
 
@@ -285,8 +295,9 @@ class Request:
 
     # Commands
 
-    def _distributed(self, statement: Node, piece: StatementText) -> Entity:
+    def _distributed(self, piece: Analysed) -> Entity:
         """Write a command, after the statement was checked against all commands before it."""
+        statement = piece.statement
         command_id = command_id_of(statement)
         if command_id is None:
             raise BadStatementError(
@@ -315,7 +326,7 @@ class Request:
                 number=number,
             )
 
-        done = node.submit(prepare)
+        done = node.submit(prepare, piece)
         if done is None:
             return entity("warning_entity", shown, message=found[-1])
         sequence, command, status = done
@@ -353,7 +364,7 @@ def _pieces(sql: str) -> list[StatementText]:
     return pieces
 
 
-def _refused(error: PenstockError, piece: StatementText) -> ServerError:
+def _refused(error: PenstockError, piece: StatementText | Analysed) -> ServerError:
     """Return the error of one statement as clients get it: ksqlDB's code, our text."""
     # Secrets become stars of the same length, since the error names a line and column of the text.
     shown = _ended(blotted(piece.text))

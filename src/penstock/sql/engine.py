@@ -15,6 +15,7 @@ from penstock.model.sql.errors import AnalysisError, SqlError, did_you_mean
 from penstock.registry.registries import registry_for
 from penstock.registry.registry import SchemaRegistry
 from penstock.serde.base import Serde
+from penstock.sql.analysed import Analysed
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query
 from penstock.sql.ast.statements import AssertSchema, AssertTopic, CreateConnector, Explain
@@ -158,6 +159,13 @@ class SqlEngine:
             result = self._run(execution, piece, script)
             done.append((result, execution.outgoing[before:]))
         return Trial(execution.catalog, done, execution.schemas)
+
+    def trial_of(self, analysed: Analysed, *, number: int | None = None) -> Trial:
+        """Run one parsed statement as ``trial`` does."""
+        execution = self._execution(self.catalog.copy(), number)
+        with _as_sql_error(analysed.statement, analysed.text):
+            result = execution.run(analysed.statement, analysed.text)
+        return Trial(execution.catalog, [(result, execution.outgoing)], execution.schemas)
 
     def register(self, trial: Trial) -> None:
         """Register the schemas of a script."""

@@ -1,0 +1,63 @@
+"""Statements of a request: each is parsed once, from the check to the command that runs."""
+
+import pytest
+
+from penstock.sql.syntax import parser
+from tests.unit.server.memory import new_node
+
+STREAM = "CREATE STREAM s (k INT KEY, v INT) WITH (KAFKA_TOPIC='t', FORMAT='JSON', PARTITIONS=1);"
+
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a list that gets an entry for each statement that is parsed."""
+    seen: list[str] = []
+    parse = parser._parse
+
+    def counting(lexemes: list[parser.Lexeme], start: str) -> object:
+        seen.append(start)
+        return parse(lexemes, start)
+
+    monkeypatch.setattr(parser, "_parse", counting)
+    return seen
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        STREAM.replace("STREAM s", "STREAM other"),
+        "CREATE STREAM o AS SELECT * FROM s WHERE v > ${least};",
+        "CREATE TABLE t AS SELECT k, COUNT(*) AS n FROM s GROUP BY k;",
+        "INSERT INTO s (k, v) VALUES (1, ${least});",
+        "DESCRIBE s;",
+        "SET 'auto.offset.reset' = 'earliest';",
+        "DROP STREAM s;",
+    ],
+)
+def test_a_statement_is_parsed_once(statement: str, parsed: list[str]) -> None:
+    """It was parsed for the check, for its trial, to run it, and twice as a command."""
+    node, _ = new_node()
+    node.start()
+    node.execute(STREAM)
+    parsed.clear()
+    node.execute(statement, variables={"least": "5"})
+    node.close()
+    assert parsed == ["statement"]
+
+
+def test_a_variable_has_the_value_that_it_has_there(parsed: list[str]) -> None:
+    """Statements are parsed before all are run, and a variable may change between them."""
+    node, _ = new_node()
+    node.start()
+    script = (
+        f"{STREAM} DEFINE n = '1'; CREATE STREAM a AS SELECT k, ${{n}} AS c FROM s; DEFINE n = '2';"
+        " CREATE STREAM b AS SELECT k, ${n} AS c FROM s;"
+    )
+    made = node.execute(script)
+    columns = [node.execute(f"EXPLAIN {each};")[0] for each in ("CSAS_A_1", "CSAS_B_3")]
+    node.close()
+    assert len(made) == 3
+    plans = [each["queryDescription"]["executionPlan"] for each in columns]
+    assert "1 AS C" in plans[0]
+    assert "2 AS C" in plans[1]
+    assert len(parsed) == 7
