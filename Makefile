@@ -169,6 +169,6 @@ lock: ## Resolve the dependencies again and write the lock (needs uv)
 	@"$(or $(UV),uv)" pip compile pyproject.toml --group dev --extra docs --extra pydantic --extra spark --upgrade \
 	  --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	  --quiet --output-file $(LOCK)
-	@"$(or $(UV),uv)" pip compile pyproject.toml --group build --extra spark --constraints $(LOCK) \
+	@"$(or $(UV),uv)" pip compile pyproject.toml --group build --extra spark --extra server --constraints $(LOCK) \
 	  --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	  --quiet --output-file $(DEMO_LOCK)

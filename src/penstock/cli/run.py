@@ -12,11 +12,12 @@ import typer
 
 import penstock
 from penstock.cli.connection import BootstrapOption, with_project_broker
+from penstock.cli.console_link import ConsoleLink, has_browser
 from penstock.cli.demo.program_demo import ProgramDemo, with_samples
 from penstock.cli.live.reload import Reloading, kept_spark
 from penstock.cli.live.sample_feed import SampleFeed, feed_for, samples_of
 from penstock.cli.live_view import view_of
-from penstock.cli.output import JsonOption, print_done
+from penstock.cli.output import JsonOption, print_done, print_note
 from penstock.cli.private_broker import private_broker
 from penstock.cli.program import LoadedProgram, load_program
 from penstock.cli.quiet import configure_logging, java_log
@@ -91,6 +92,10 @@ def run(
             help="Go on with the state of the former program, if this one can read it.",
         ),
     ] = False,
+    console: Annotated[
+        bool,
+        typer.Option("--console", help="Serve the console, print its address and open it."),
+    ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print the log to standard error.")
     ] = False,
@@ -115,13 +120,12 @@ def run(
     With --accept-plan the program may differ from the one that made its state in steps that keep
     nothing themselves, and in its topics: what is in the stores stays. Other serdes or windows are
     refused all the same. penstock plan shows the difference before.
+
+    With --console its pages are served as long as it runs: on application.server, else on a free
+    port of this machine. Without credentials in config the link has a token that may do everything.
     """
     if program.endswith(".sql"):
-        if accept_plan:
-            raise typer.BadParameter(
-                "a script says with CREATE OR REPLACE that its state still fits",
-                param_hint="--accept-plan",
-            )
+        _check_script(console=console, accept_plan=accept_plan)
         script = Path(program)
         run_sql(
             script,
@@ -149,6 +153,8 @@ def run(
     if demo:
         loaded = with_samples(loaded)
 
+    served: dict[str, Any] = {}
+
     def settings_of(loaded: LoadedProgram) -> dict[str, Any]:
         found = merged_settings(
             loaded, master=master, bootstrap=bootstrap, threads=threads, given=config or ()
@@ -156,8 +162,10 @@ def run(
         if accept_plan:
             graph = loaded.topology.graph
             found[ACCEPTED_PLAN.name] = plan_fingerprint(graph, StreamsConfig(found)).digest
-        return {**found, BOOTSTRAP_SERVERS.name: ""} if demo else found
+        return {**found, **served, **({BOOTSTRAP_SERVERS.name: ""} if demo else {})}
 
+    if console:
+        served.update(_show_console(settings_of(loaded)))
     checked = StreamsConfig(settings_of(loaded))
     with ExitStack() as stack:
         here: Mapping[str, Any] = {}
@@ -184,6 +192,29 @@ def run(
         last = run_once(loaded, {**settings_of(loaded), **here}, until, shown)
     if not as_json:
         _print_end(last)
+
+
+def _check_script(*, console: bool, accept_plan: bool) -> None:
+    """Refuse options that only programs have."""
+    if console:
+        raise typer.BadParameter(
+            "a script has no console of its own: penstock server serves one",
+            param_hint="--console",
+        )
+    if accept_plan:
+        raise typer.BadParameter(
+            "a script says with CREATE OR REPLACE that its state still fits",
+            param_hint="--accept-plan",
+        )
+
+
+def _show_console(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Print where the console will be, open it when it is there, and return its settings."""
+    link = ConsoleLink.of(settings)
+    print_note(f"console: {link.url}")
+    if has_browser():
+        link.open_when_served()
+    return link.settings
 
 
 def _fed(loaded: LoadedProgram, servers: str, stack: ExitStack) -> SampleFeed:

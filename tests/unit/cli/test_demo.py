@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from penstock.cli.demo.command import TEXT, _check, build, status_line
+from penstock.cli.demo import command
+from penstock.cli.demo.command import TEXT, Feeder, _check, build, status_line
 from penstock.cli.demo.view import demo_picture
 from penstock.cli.snapshot import Snapshot
 from penstock.errors import StreamsError
 from penstock.runtime.states import State
 from penstock.testing import TopologyTestDriver
+from tests.unit.serving.memory_application import until
 
 LINES = TEXT.read_text(encoding="utf-8").splitlines()
 
@@ -66,3 +68,46 @@ def test_status_line_tells_of_the_download_while_it_lasts() -> None:
     line = "starting Kafka (downloading: 37 of 45 MB) and Spark"
     assert status_line(["Kafka", "Spark"], news) == line
     assert status_line(["Spark"], news) == "starting Spark"
+
+
+class Producer:
+    """Keeps what is written."""
+
+    def __init__(self, settings: Any) -> None:
+        self.lines: list[str] = []
+
+    def produce(self, topic: str, line: str, partition: int) -> None:
+        self.lines.append(line)
+
+    def poll(self, timeout: float) -> int:
+        return 0
+
+    def flush(self, timeout: float) -> int:
+        return 0
+
+
+def test_the_text_comes_again_only_when_its_first_time_was_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With --keep; a count in the middle of the second time would be wrong."""
+    monkeypatch.setattr(command, "new_producer", Producer)
+    monkeypatch.setattr(command, "_AGAIN_S", 0.0)
+    with Feeder(["a", "b"], 0.0, "nowhere:1", lambda: "RUNNING") as feeder:
+        written: Any = feeder._producer
+        until(lambda: feeder.written == 2)
+        assert written.lines == ["a", "b"]
+        feeder.go_on()
+        until(lambda: len(written.lines) > 4)
+        assert feeder.written == 2
+    count = len(written.lines)
+    assert written.lines[:4] == ["a", "b", "a", "b"]
+    assert not feeder._thread.is_alive()
+    assert len(written.lines) == count
+
+
+def test_a_feeder_that_may_not_go_on_ends_with_the_demo(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without --keep the demo ends by itself."""
+    monkeypatch.setattr(command, "new_producer", Producer)
+    with Feeder(["a"], 0.0, "nowhere:1", lambda: "RUNNING") as feeder:
+        until(lambda: feeder.written == 1)
+    assert not feeder._thread.is_alive()

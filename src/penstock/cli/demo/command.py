@@ -18,6 +18,7 @@ import typer
 from rich.console import Console
 
 import penstock
+from penstock.cli.console_link import ConsoleLink, is_served
 from penstock.cli.demo.view import DemoView, print_words
 from penstock.cli.live_view import LineView, View
 from penstock.cli.output import JsonOption, out, print_done, print_json, print_next, print_note
@@ -42,6 +43,8 @@ TEXT = Path(__file__).with_name("demo_text.txt")
 _STORE = "word-counts"
 _PARTITIONS = 2
 _ROWS = 10
+#: The pause before the text comes again.
+_AGAIN_S = 0.5
 _WORD = r"[a-z']{4,}"
 
 
@@ -49,12 +52,18 @@ def demo(
     seconds: Annotated[
         float, typer.Option("--seconds", min=0, help="How long to take for writing the text.")
     ] = 6.0,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Go on until Ctrl-C, with the text again and again.")
+    ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print the log to standard error.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Count the words of a text, live: a broker, Spark and an application, all on this machine."""
+    """Count the words of a text, live: a broker, Spark and an application, all on this machine.
+
+    As long as it runs, its console is at the address that is printed.
+    """
     require("penstock demo", "spark")
     configure_logging(is_verbose=verbose)
     begun = time.monotonic()
@@ -68,7 +77,7 @@ def demo(
             print_note(f"{download_note()}; the next start takes seconds")
         news: deque[str] = deque(maxlen=1)
         broker = stack.enter_context(_Stopped(EmbeddedBroker(progress=news.append)))
-        config = {
+        config: dict[str, Any] = {
             "application.id": "penstock-demo",
             "state.dir": folder,
             "num.stream.threads": _PARTITIONS,
@@ -76,9 +85,14 @@ def demo(
             "commit.interval.ms": 200,
             "spark.ui.enabled": "false",
         }
+        # A checkout may have been set up before the server's packages belonged to the demo.
+        if is_served():
+            link = ConsoleLink.of(config)
+            config |= link.settings
+            print_note(f"console: {link.url}")
         _bring_up(broker, config, log, Console(quiet=True) if as_json else out(), news)
         config["bootstrap.servers"] = broker.bootstrap_servers
-        counts, last = _count(lines, seconds, config, log, is_shown=not as_json)
+        counts, last = _count(lines, seconds, config, log, is_shown=not as_json, is_kept=keep)
     took = time.monotonic() - begun
     _check(counts, lines)
     if as_json:
@@ -168,19 +182,32 @@ def status_line(waiting: Iterable[str], news: Iterable[str]) -> str:
 
 
 def _count(
-    lines: list[str], seconds: float, config: Mapping[str, Any], log: JavaLog, *, is_shown: bool
+    lines: list[str],
+    seconds: float,
+    config: Mapping[str, Any],
+    log: JavaLog,
+    *,
+    is_shown: bool,
+    is_kept: bool,
 ) -> tuple[Counter[str], Snapshot]:
-    """Write the text while the application runs; return the counts once all is counted."""
+    """Write the text while the application runs; return the counts once all is counted.
+
+    If it is kept, the text is written again and again after that, until a signal arrives.
+    """
     streams = penstock.KafkaStreams(build(), config)
     counts: Counter[str] = Counter()
     with Feeder(lines, seconds, config["bootstrap.servers"], lambda: streams.state.value) as feeder:
 
         def is_done(snapshot: Snapshot) -> bool:
             known = snapshot.metrics
-            if known is None or feeder.written < len(lines) or known.records < len(lines):
+            if counts or known is None or feeder.written < len(lines):
+                return False
+            if known.records < len(lines):
                 return False
             counts.update(dict(streams.store(_STORE).all()))
-            return True
+            if is_kept:
+                feeder.go_on()
+            return not is_kept
 
         rows = TopRows(lambda: streams.store(_STORE), _STORE, _ROWS)
         watch = Watch(streams, rows=rows, interval_s=0.3)
@@ -190,7 +217,10 @@ def _count(
 
 
 class Feeder:
-    """Write the text while the application runs, evenly over some seconds."""
+    """Write the text while the application runs, evenly over some seconds.
+
+    After the last line it waits until it may go on, and then writes the text again and again.
+    """
 
     def __init__(
         self, lines: list[str], seconds: float, servers: str, state: Callable[[], str]
@@ -200,7 +230,7 @@ class Feeder:
         self._text = lines
         self._pause_s = seconds / max(len(lines), 1)
         self._state = state
-        self._ended = threading.Event()
+        self._ended, self._may_go_on = threading.Event(), threading.Event()
         self._producer = new_producer(
             {"bootstrap.servers": servers, "partitioner": "murmur2_random", "linger.ms": 20}
         )
@@ -212,20 +242,33 @@ class Feeder:
 
     def __exit__(self, *exc: object) -> None:
         self._ended.set()
+        self._may_go_on.set()
         self._thread.join(5)
+
+    def go_on(self) -> None:
+        """Write the text again and again, now that its first time was counted."""
+        self._may_go_on.set()
 
     def _write(self) -> None:
         while self._state() != "RUNNING":
             if self._ended.wait(0.05):
                 return
+        while self._write_once():
+            self._producer.flush(30)
+            self._may_go_on.wait()
+            if self._ended.wait(_AGAIN_S):
+                return
+
+    def _write_once(self) -> bool:
+        """Write the text, or up to the end of the application; return whether it is whole."""
         for number, line in enumerate(self._text, 1):
             # Without a key, Kafka's producer would write long runs to one partition at a time.
             self._producer.produce("text-input", line, partition=number % _PARTITIONS)
             self._producer.poll(0)
-            self.written = number
+            self.written = max(self.written, number)
             if self._ended.wait(self._pause_s):
-                return
-        self._producer.flush(30)
+                return False
+        return True
 
 
 def _view(feeder: Feeder, *, is_shown: bool) -> View:
