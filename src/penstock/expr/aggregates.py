@@ -1,69 +1,66 @@
 """Aggregates over expressions: ``aggregate(total=sum_(col("amount")), payments=count())``.
 
-Each is a fold with a start, a step and, for sessions, a merge. None is left out.
+``col("amount").sum()`` is the same as ``sum_(col("amount"))``. Each is a fold with a start, a step
+and, for sessions, a merge. None is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
-from penstock.expr.expression import Expression, lit, wrapped
-
-Fold = Callable[[Any, Any], Any]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Aggregate:
-    """A fold over one expression. ``merge`` combines the results of two sessions."""
-
-    name: str
-    of: Expression
-    start: Any
-    step: Fold
-    merge: Fold
+from penstock.expr.aggregate import (
+    Aggregate,
+    collected,
+    earliest,
+    largest,
+    latest,
+    mean,
+    plus,
+    smallest,
+    summed,
+)
+from penstock.expr.expression import lit, wrapped
 
 
 def count() -> Aggregate:
     """Count the records."""
-    return Aggregate("count", lit(1), 0, _plus, _plus)
+    return Aggregate("count", lit(1), 0, plus, plus)
 
 
 def sum_(of: Any) -> Aggregate:
     """Add up the values that are not None; 0 if there are none."""
-    return Aggregate("sum", wrapped(of), 0, _plus, _plus)
+    return summed(wrapped(of))
 
 
 def min_(of: Any) -> Aggregate:
     """Keep the smallest value that is not None."""
-    return Aggregate("min", wrapped(of), None, _smaller, _smaller)
+    return smallest(wrapped(of))
 
 
 def max_(of: Any) -> Aggregate:
     """Keep the largest value that is not None."""
-    return Aggregate("max", wrapped(of), None, _larger, _larger)
+    return largest(wrapped(of))
 
 
 def first(of: Any) -> Aggregate:
     """Keep the first value that is not None."""
-    return Aggregate("first", wrapped(of), None, _keep, _keep)
+    return earliest(wrapped(of))
 
 
 def last(of: Any) -> Aggregate:
     """Keep the last value that is not None."""
-    return Aggregate("last", wrapped(of), None, _take, _take)
+    return latest(wrapped(of))
 
 
 def collect(of: Any) -> Aggregate:
     """Collect all values that are not None in a list, in their order."""
-    return Aggregate("collect", wrapped(of), [], _append, _plus)
+    return collected(wrapped(of))
 
 
 def avg(of: Any) -> Aggregate:
     """Keep the mean with sum and count: ``{"sum", "count", "avg"}``. None is left out."""
-    start = {"sum": 0, "count": 0, "avg": None}
-    return Aggregate("avg", wrapped(of), start, _average, _merge_averages)
+    return mean(wrapped(of))
 
 
 class NamedAggregates:
@@ -128,39 +125,3 @@ def count_merge(key: Any, one: int, other: int) -> int:
 
 def _fresh(start: Any) -> Any:
     return start.copy() if isinstance(start, list | dict) else start
-
-
-def _plus(so_far: Any, item: Any) -> Any:
-    return so_far + item
-
-
-def _smaller(so_far: Any, item: Any) -> Any:
-    return item if so_far is None or item < so_far else so_far
-
-
-def _larger(so_far: Any, item: Any) -> Any:
-    return item if so_far is None or item > so_far else so_far
-
-
-def _keep(so_far: Any, item: Any) -> Any:
-    return item if so_far is None else so_far
-
-
-def _take(so_far: Any, item: Any) -> Any:
-    return item
-
-
-def _append(so_far: list[Any], item: Any) -> list[Any]:
-    return [*so_far, item]
-
-
-def _average(so_far: dict[str, Any], item: Any) -> dict[str, Any]:
-    return _mean(so_far["sum"] + item, so_far["count"] + 1)
-
-
-def _merge_averages(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    return _mean(one["sum"] + other["sum"], one["count"] + other["count"])
-
-
-def _mean(total: Any, number: int) -> dict[str, Any]:
-    return {"sum": total, "count": number, "avg": total / number if number else None}

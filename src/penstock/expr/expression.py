@@ -12,6 +12,16 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from penstock.errors import InvalidArgumentError
+from penstock.expr.aggregate import (
+    Aggregate,
+    collected,
+    earliest,
+    largest,
+    latest,
+    mean,
+    smallest,
+    summed,
+)
 
 Evaluate = Callable[[Any, Any], Any]
 
@@ -142,6 +152,36 @@ class Expression:
     def with_fields(self, **members: Any) -> Expression:
         """The object with these members added or replaced."""
         return WithFields(self, _wrapped_members(members))
+
+    # Aggregates
+
+    def sum(self) -> Aggregate:
+        """Add up the values that are not None; 0 if there are none."""
+        return summed(self)
+
+    def min(self) -> Aggregate:
+        """Keep the smallest value that is not None."""
+        return smallest(self)
+
+    def max(self) -> Aggregate:
+        """Keep the largest value that is not None."""
+        return largest(self)
+
+    def avg(self) -> Aggregate:
+        """Keep the mean with sum and count: ``{"sum", "count", "avg"}``. None is left out."""
+        return mean(self)
+
+    def first(self) -> Aggregate:
+        """Keep the first value that is not None."""
+        return earliest(self)
+
+    def last(self) -> Aggregate:
+        """Keep the last value that is not None."""
+        return latest(self)
+
+    def collect(self) -> Aggregate:
+        """Collect all values that are not None in a list, in their order."""
+        return collected(self)
 
 
 def wrapped(value: Any) -> Expression:

@@ -86,3 +86,25 @@ def test_single_aggregate_stands_alone() -> None:
     grouped = ps.StreamsBuilder().stream("in", value="json").group_by_key()
     with pytest.raises(InvalidArgumentError, match="without a name"):
         grouped.aggregate(count(), total=sum_(col("x")))
+
+
+def test_methods_of_expressions_are_the_functions() -> None:
+    """``col("x").sum()`` reads as in other libraries, and runs over columns as ``sum_`` does."""
+    pairs = [
+        (col("x").sum(), sum_(col("x"))), (col("x").min(), min_(col("x"))),
+        (col("x").max(), max_(col("x"))), (col("x").avg(), avg(col("x"))),
+        (col("x").first(), first(col("x"))), (col("x").last(), last(col("x"))),
+        (col("x").collect(), collect(col("x"))),
+    ]  # fmt: skip
+    for one, other in pairs:
+        assert (one.name, one.start, one.step, one.merge) == (
+            other.name, other.start, other.step, other.merge,
+        )  # fmt: skip
+        assert repr(one.of) == repr(other.of) == "col('x')"
+    builder = ps.StreamsBuilder()
+    numbers = builder.stream("in", value="json").group_by_key()
+    numbers.aggregate(total=(col("x") * 2).sum()).to("out")
+    with ps.TopologyTestDriver(builder.build(), engine="columns") as driver:
+        driver.pipe_batch({"in": [("k", {"x": 1}), ("k", {"x": 4})]})
+        assert all(batch.ran_over_columns for batch in driver.batches)
+        assert driver.read_map("out")["k"] == {"total": 10}

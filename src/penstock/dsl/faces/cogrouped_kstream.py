@@ -17,6 +17,7 @@ from penstock.dsl.operators.aggregations.cogroup_windows import (
     sliding_aggregate_cogroup,
     window_aggregate_cogroup,
 )
+from penstock.dsl.options.java_order import names_options
 from penstock.dsl.options.naming import Named, name_of
 from penstock.dsl.options.stream_options import not_none
 from penstock.dsl.plan.materialize import StoreOptions, materialized_of
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from penstock.dsl.faces.ktable import KTable
 
 
+@names_options
 class CogroupedKStream(Generic[K, VOut]):
     """Grouped streams, possibly of different value types, that share one aggregate per key."""
 
@@ -83,6 +85,7 @@ class CogroupedKStream(Generic[K, VOut]):
         return TimeWindowedCogroupedKStream(self._cogroup, windows)
 
 
+@names_options
 class TimeWindowedCogroupedKStream(Generic[K, VOut]):
     """A cogroup with time windows: tumbling, hopping, sliding or unlimited."""
 
@@ -111,6 +114,7 @@ class TimeWindowedCogroupedKStream(Generic[K, VOut]):
         return _face(self._cogroup, table)
 
 
+@names_options
 class SessionWindowedCogroupedKStream(Generic[K, VOut]):
     """A cogroup with session windows. Records of all streams extend a session."""
 

@@ -25,9 +25,10 @@ from penstock.dsl.operators.aggregations.folds import (
     reducing,
 )
 from penstock.dsl.operators.aggregations.group_by import Grouping
+from penstock.dsl.options.java_order import names_options
 from penstock.dsl.options.naming import Named, name_of
 from penstock.dsl.plan.materialize import StoreOptions, materialized_of
-from penstock.expr.aggregates import Aggregate
+from penstock.expr.aggregate import Aggregate
 from penstock.model.windows.definitions import (
     SessionWindows,
     SlidingWindows,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from penstock.dsl.faces.ktable import KTable
 
 
+@names_options
 class KGroupedStream(Generic[K, V]):
     """A stream grouped by key, for aggregations.
 

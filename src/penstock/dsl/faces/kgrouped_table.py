@@ -12,6 +12,7 @@ from penstock.dsl.operators.aggregations.table_aggregate import (
     reduce_table,
 )
 from penstock.dsl.operators.aggregations.table_group_by import GroupedTable
+from penstock.dsl.options.java_order import names_options
 from penstock.dsl.options.naming import Named, name_of
 from penstock.dsl.plan.materialize import StoreOptions, materialized_of
 from penstock.dsl.plan.table import Table
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from penstock.dsl.faces.ktable import KTable
 
 
+@names_options
 class KGroupedTable(Generic[K, V]):
     """A table grouped by a new key, for aggregations.
 

@@ -32,6 +32,7 @@ from penstock.dsl.operators.topics.sink import write_and_read_stream, write_stre
 from penstock.dsl.operators.topics.table_source import stream_to_table
 from penstock.dsl.operators.topics.to_spark import stream_to_spark
 from penstock.dsl.options.deduplicated import Deduplicated
+from penstock.dsl.options.java_order import names_options
 from penstock.dsl.options.join_keywords import StreamJoinKeywords, StreamsJoinKeywords
 from penstock.dsl.options.join_options import Joined, StreamJoined
 from penstock.dsl.options.naming import Named, name_of
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from penstock.dsl.faces.ktable import KTable
 
 
+@names_options
 class KStream(Generic[K, V]):
     """A stream of independent records. Its operators return new streams and tables.
 

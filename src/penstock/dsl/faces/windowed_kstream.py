@@ -24,10 +24,11 @@ from penstock.dsl.operators.aggregations.session_aggregate import session_aggreg
 from penstock.dsl.operators.aggregations.sliding_aggregate import sliding_aggregate_stream
 from penstock.dsl.operators.aggregations.window_aggregate import window_aggregate_stream
 from penstock.dsl.options.emit_strategy import EmitStrategy, idle_time
+from penstock.dsl.options.java_order import names_options
 from penstock.dsl.options.naming import Named, name_of
 from penstock.dsl.plan.materialize import StoreOptions, materialized_of
 from penstock.errors import InvalidArgumentError, NullArgumentError
-from penstock.expr.aggregates import Aggregate
+from penstock.expr.aggregate import Aggregate
 from penstock.model.site import caller_site
 from penstock.model.time.duration import Duration
 from penstock.model.windows.definitions import (
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from penstock.dsl.faces.ktable import KTable
 
 
+@names_options
 class TimeWindowedKStream(Generic[K, V]):
     """A grouped stream with time windows: tumbling, hopping, sliding or unlimited.
 
@@ -137,6 +139,7 @@ class TimeWindowedKStream(Generic[K, V]):
         return self._grouping.graph.faces.table(table)
 
 
+@names_options
 class SessionWindowedKStream(Generic[K, V]):
     """A grouped stream with session windows, which are separated by gaps without records.
 

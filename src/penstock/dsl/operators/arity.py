@@ -24,6 +24,8 @@ def number_of_arguments(
             without a signature is called in the first way.
     """
     check_callable(operator, what, fn, _calls(shapes, "of"))
+    if operator != "map_values_async":
+        _check_not_async(operator, what, fn)
     try:
         # ``inspect`` asks for the truth value of an object, which an expression does not have.
         signature = inspect.signature(fn if not isinstance(fn, Expression) else fn.__call__)
@@ -59,6 +61,19 @@ def check_callable(operator: str, what: str, fn: object, calls: str) -> None:
             "not-a-function",
             f"{operator}: {what} {fn!r} is not a function",
             fix=f"give a function {calls}, such as a lambda",
+            at=caller_site(),
+        )
+
+
+def _check_not_async(operator: str, what: str, fn: Callable[..., Any]) -> None:
+    """Refuse a coroutine function: nothing would await what it returns."""
+    if inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(type(fn).__call__):
+        raise InvalidArgumentError(
+            "async-function",
+            f"{operator}: {what} {getattr(fn, '__name__', type(fn).__name__)} is async, and"
+            f" {operator} does not wait for answers",
+            fix="use map_values_async(fn), which runs many calls at once and keeps the order of"
+            " each key, or give a function without async",
             at=caller_site(),
         )
 

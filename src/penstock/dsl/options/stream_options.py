@@ -79,6 +79,14 @@ class Consumed(SerdeOptions[K, V]):
         offset_reset: str | None = None,
     ) -> Consumed[K, V]:
         """Return options with serdes, a timestamp extractor and an offset reset."""
+        if isinstance(timestamp_extractor, str):
+            raise InvalidArgumentError(
+                "java-order",
+                f"Consumed.with_: {timestamp_extractor!r} stands where a timestamp extractor is"
+                " expected; Java finds the offset reset by its type, Python by its name",
+                fix=f"name it: Consumed.with_(…, offset_reset={str(timestamp_extractor)!r})",
+                at=caller_site(),
+            )
         return Consumed(
             key_serde=key_serde,
             value_serde=value_serde,
@@ -136,6 +144,14 @@ class Grouped(SerdeOptions[K, V]):
         name: str | None = None,
     ) -> Grouped[K, V]:
         """Return options with serdes and a name."""
+        if name is not None and not isinstance(name, str):
+            raise InvalidArgumentError(
+                "java-order",
+                f"Grouped.with_: the name is {name!r}, and {key_serde!r} stands where the serde of"
+                " the key is expected; Java has the name first",
+                fix="write Grouped.with_(key_serde, value_serde, name)",
+                at=caller_site(),
+            )
         return Grouped(key_serde=key_serde, value_serde=value_serde, name=name)
 
     @staticmethod

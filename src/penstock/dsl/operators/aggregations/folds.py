@@ -12,8 +12,8 @@ from typing import Any
 from penstock.dsl.operators.arity import check_arity
 from penstock.dsl.operators.returns import check_function
 from penstock.errors import InvalidArgumentError
+from penstock.expr.aggregate import Aggregate
 from penstock.expr.aggregates import (
-    Aggregate,
     NamedAggregates,
     SingleAggregate,
     count_merge,

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-from penstock.expr.aggregates import Aggregate, NamedAggregates, SingleAggregate
+from penstock.expr.aggregate import Aggregate
+from penstock.expr.aggregates import NamedAggregates, SingleAggregate
 from penstock.kernel.columns.batch import Batch, NotProvenError
 from penstock.kernel.columns.evaluate import evaluated
 from penstock.kernel.columns.grouping import Groups
