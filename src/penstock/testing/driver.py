@@ -18,6 +18,7 @@ from penstock.runtime.local.application import LocalApplication
 from penstock.runtime.local.column_batches import BatchReport
 from penstock.runtime.local.outbox import InputRecord, ProducedRecord
 from penstock.runtime.local.partitioned import PartitionedApplication
+from penstock.runtime.spark.driver.stores.store_view import StoreView
 from penstock.state.header_rows import face
 from penstock.state.plain_view import plain_view
 from penstock.state.protocols import (
@@ -30,6 +31,7 @@ from penstock.state.protocols import (
 from penstock.state.spec import StoreHeaders, StoreKind
 from penstock.testing import drivers_in_use
 from penstock.testing.dropped import DroppedRecord, dropped_record
+from penstock.testing.store_answers import store_view
 from penstock.testing.text_table import Row, TextTable, to_row
 from penstock.testing.topic_serdes import TopicSerdes, read, written
 from penstock.testing.topics import TestInputTopic, TestOutputTopic, TestRecord
@@ -94,6 +96,7 @@ class TopologyTestDriver:
         now = initial_wall_clock
         now_ms = now if isinstance(now, int) else int(now.timestamp() * 1000)
         self._partitions = dict(partitions or {})
+        self._config = StreamsConfig(given)
         self._application: LocalApplication | PartitionedApplication
         over_columns = engine == "columns"
         if any(count != 1 for count in self._partitions.values()):
@@ -105,11 +108,11 @@ class TopologyTestDriver:
                     at=caller_site(),
                 )
             self._application = PartitionedApplication(
-                topology, StreamsConfig(given), now_ms, self._partitions, on_disk=on_disk
+                topology, self._config, now_ms, self._partitions, on_disk=on_disk
             )
         else:
             self._application = LocalApplication(
-                topology, StreamsConfig(given), now_ms, on_disk=on_disk, over_columns=over_columns
+                topology, self._config, now_ms, on_disk=on_disk, over_columns=over_columns
             )
         self._topology = topology
         self._dropped: list[DroppedRecord] = []
@@ -298,21 +301,25 @@ class TopologyTestDriver:
     def state_store_names(self) -> list[str]:
         return list(self._application.stores)
 
+    def store(self, name: str) -> StoreView:
+        """Return a store as ``KafkaStreams.store`` returns it: read-only, over all partitions.
+
+        >>> from penstock import StreamsBuilder
+        >>> builder = StreamsBuilder()
+        >>> table = builder.stream("in").group_by_key().count("counts")
+        >>> with TopologyTestDriver(builder.build()) as driver:
+        ...     driver.pipe("in", ("a", "x"), ("a", "y"))
+        ...     driver.store("counts")["a"]
+        2
+        """
+        return store_view(self._application.graph, name, self._found(name), self._config)
+
     def get_state_store(self, name: str, partition: int | None = None) -> Any:
         """Return a store by name; an unknown name is an error that lists the stores.
 
         If there are several tasks, ``partition`` chooses the store of one task.
         """
-        stores = self._application.stores
-        if name not in stores:
-            known = ", ".join(map(repr, stores)) or "none"
-            raise InvalidArgumentError(
-                "unknown-store",
-                f"the topology has no state store {name!r}{nearest(name, stores)}",
-                fix=f"name the store where it is made; the topology has {known}",
-                at=caller_site(),
-            )
-        return self._of_partition(name, stores[name], partition)
+        return self._of_partition(name, self._found(name), partition)
 
     def get_all_state_stores(self) -> dict[str, Any]:
         """Return all stores by name; with several partitions each is a dict by partition."""
@@ -506,6 +513,19 @@ class TopologyTestDriver:
                 f" {max(partition, 0) + 1}}})",
                 at=caller_site(),
             )
+
+    def _found(self, name: str) -> Any:
+        """Return a store, or a dict of stores by partition, by name."""
+        stores = self._application.stores
+        if name not in stores:
+            known = ", ".join(map(repr, stores)) or "none"
+            raise InvalidArgumentError(
+                "unknown-store",
+                f"the topology has no state store {name!r}{nearest(name, stores)}",
+                fix=f"name the store where it is made; the topology has {known}",
+                at=caller_site(),
+            )
+        return stores[name]
 
     def _of_partition(self, name: str, store: Any, partition: int | None) -> Any:
         by_partition = store if isinstance(store, dict) else {0: store}
