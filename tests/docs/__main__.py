@@ -10,6 +10,7 @@ from tests.docs import (
     parity_page,
     sql_settings_page,
     statements_page,
+    terminal_picture,
 )
 
 SINGLE = (
@@ -22,6 +23,7 @@ SINGLE = (
     parity_page,
     sql_settings_page,
     statements_page,
+    terminal_picture,
 )
 
 if __name__ == "__main__":

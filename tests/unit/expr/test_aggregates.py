@@ -1,4 +1,4 @@
-"""Named aggregates over expressions, in groups, windows and sessions."""
+"""Named aggregates over expressions (``expr.aggregate``), in groups, windows and sessions."""
 
 from __future__ import annotations
 

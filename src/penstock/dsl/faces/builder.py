@@ -13,7 +13,7 @@ from penstock.dsl.generics import K, SerdeLike, V
 from penstock.dsl.operators.processors.global_store import add_global_store, add_state_store
 from penstock.dsl.operators.topics.source import Topics, stream_from
 from penstock.dsl.operators.topics.table_source import global_table_from, table_from
-from penstock.dsl.options.java_order import names_options
+from penstock.dsl.options.java_arguments import names_options
 from penstock.dsl.options.naming import Named, name_of
 from penstock.dsl.options.stream_options import Consumed, either, options_of
 from penstock.dsl.plan.build import build_graph, store_type_in

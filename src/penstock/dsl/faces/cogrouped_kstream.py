@@ -17,7 +17,7 @@ from penstock.dsl.operators.aggregations.cogroup_windows import (
     sliding_aggregate_cogroup,
     window_aggregate_cogroup,
 )
-from penstock.dsl.options.java_order import names_options
+from penstock.dsl.options.java_arguments import names_options
 from penstock.dsl.options.naming import Named, name_of
 from penstock.dsl.options.stream_options import not_none
 from penstock.dsl.plan.materialize import StoreOptions, materialized_of

@@ -25,7 +25,7 @@ from penstock.dsl.operators.aggregations.folds import (
     reducing,
 )
 from penstock.dsl.operators.aggregations.group_by import Grouping
-from penstock.dsl.options.java_order import names_options
+from penstock.dsl.options.java_arguments import names_options
 from penstock.dsl.options.naming import Named, name_of
 from penstock.dsl.plan.materialize import StoreOptions, materialized_of
 from penstock.expr.aggregate import Aggregate

@@ -12,7 +12,7 @@ from penstock.dsl.operators.aggregations.table_aggregate import (
     reduce_table,
 )
 from penstock.dsl.operators.aggregations.table_group_by import GroupedTable
-from penstock.dsl.options.java_order import names_options
+from penstock.dsl.options.java_arguments import names_options
 from penstock.dsl.options.naming import Named, name_of
 from penstock.dsl.plan.materialize import StoreOptions, materialized_of
 from penstock.dsl.plan.table import Table

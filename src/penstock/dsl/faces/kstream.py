@@ -32,7 +32,7 @@ from penstock.dsl.operators.topics.sink import write_and_read_stream, write_stre
 from penstock.dsl.operators.topics.table_source import stream_to_table
 from penstock.dsl.operators.topics.to_spark import stream_to_spark
 from penstock.dsl.options.deduplicated import Deduplicated
-from penstock.dsl.options.java_order import names_options
+from penstock.dsl.options.java_arguments import names_options
 from penstock.dsl.options.join_keywords import StreamJoinKeywords, StreamsJoinKeywords
 from penstock.dsl.options.join_options import Joined, StreamJoined
 from penstock.dsl.options.naming import Named, name_of

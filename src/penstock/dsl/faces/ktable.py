@@ -16,7 +16,7 @@ from penstock.dsl.operators.tables.table_filter import filter_table
 from penstock.dsl.operators.tables.table_map_values import map_table_values
 from penstock.dsl.operators.tables.table_transform_values import transform_table_values
 from penstock.dsl.operators.tables.to_stream import table_to_stream
-from penstock.dsl.options.java_order import names_options
+from penstock.dsl.options.java_arguments import names_options
 from penstock.dsl.options.join_keywords import TableJoinKeywords, TableResultKeywords
 from penstock.dsl.options.join_options import TableJoined
 from penstock.dsl.options.materialized import Materialized

@@ -24,7 +24,7 @@ from penstock.dsl.operators.aggregations.session_aggregate import session_aggreg
 from penstock.dsl.operators.aggregations.sliding_aggregate import sliding_aggregate_stream
 from penstock.dsl.operators.aggregations.window_aggregate import window_aggregate_stream
 from penstock.dsl.options.emit_strategy import EmitStrategy, idle_time
-from penstock.dsl.options.java_order import names_options
+from penstock.dsl.options.java_arguments import names_options
 from penstock.dsl.options.naming import Named, name_of
 from penstock.dsl.plan.materialize import StoreOptions, materialized_of
 from penstock.errors import InvalidArgumentError, NullArgumentError

@@ -63,7 +63,7 @@ def test_java_order_is_refused_with_what_to_write(program: Program, fix: str) ->
         program(StreamsBuilder())
     assert raised.value.code == "java-order"
     assert fix in (raised.value.fix or "")
-    assert (raised.value.at or "").startswith("test_java_order.py:")
+    assert (raised.value.at or "").startswith("test_java_arguments.py:")
 
 
 def test_options_in_their_places_are_taken() -> None:
