@@ -28,3 +28,12 @@ PRODUCTION: Final = "production"
 NO_PARTITION: Final = "partitioner"
 #: An answer of a foreign-key join that belongs to an older value of the row that asked.
 STALE_RESPONSE: Final = "stale-response"
+
+
+def absent_field(name: object) -> str:
+    """Return the reason of a record whose value lacks a field that an expression needs.
+
+    >>> absent_field("amount")
+    'absent-field: amount'
+    """
+    return f"absent-field: {name}"

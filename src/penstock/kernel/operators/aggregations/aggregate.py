@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from penstock.expr.absent import AbsentFields
 from penstock.kernel.executor import Executor, Forward, executes
+from penstock.kernel.operators.absent_fields import noting
 from penstock.kernel.operators.tables.table_forwarder import TableForwarder
 from penstock.model.change import Change
 from penstock.model.record import Headers
@@ -75,6 +77,7 @@ def _process_timestamped(
 ) -> Forward:
     name, sends_old, dropped = executor.node.name, executor.node.sends_old, executor.task.dropped
     forward, forward_at = executor.forward, executor.forward_at
+    note = noting(AbsentFields.of_aggregator(fold), name, dropped)
     read, write = store.read, store.write
     takes, drop_reason, is_newer = FOLD.nulls.takes, FOLD.nulls.drop_reason, FOLD.is_newer
     is_cached = TableForwarder(store, executor, sends_old=sends_old).is_cached
@@ -83,6 +86,8 @@ def _process_timestamped(
         if (key is None or value is None) and not takes(key is not None, value is not None):
             dropped(name, drop_reason)
             return
+        if note is not None:
+            note(value)
         raw_key, row = read(key)
         if row is None:
             # The initial state is also the old value of the first change, as in Kafka Streams.
@@ -112,11 +117,14 @@ def _process_versioned(
 ) -> Forward:
     name, sends_old, dropped = executor.node.name, executor.node.sends_old, executor.task.dropped
     forward_at = executor.forward_at
+    note = noting(AbsentFields.of_aggregator(fold), name, dropped)
 
     def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
         if not FOLD.nulls.takes(key is not None, value is not None):
             dropped(name, FOLD.nulls.drop_reason)
             return
+        if note is not None:
+            note(value)
         row = store.get(key)
         old = initializer() if row is None else row.value
         newest = timestamp if row is None else FOLD.result_time(timestamp, row.timestamp)

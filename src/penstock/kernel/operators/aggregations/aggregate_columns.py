@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from penstock.expr.absent import AbsentFields
 from penstock.kernel.columns.batch import Batch
 from penstock.kernel.columns.batch_column import BatchColumn
 from penstock.kernel.columns.cache_handoff import CachedTable, last_contexts
@@ -32,6 +33,7 @@ from penstock.kernel.columns.store_rows import (
     stored_keys,
     written_rows,
 )
+from penstock.kernel.operators.absent_fields import count_absent, may_lack
 from penstock.model.column_function import ColumnFunction
 from penstock.model.columns.row_columns import taken
 from penstock.model.rules.fold_rule import FOLD
@@ -55,6 +57,7 @@ class FoldColumns(CachedTable):
 
     def __init__(self, node: TableNode, task: TaskServices, fold: ColumnFold) -> None:
         self._fold = fold
+        self._absent = AbsentFields.of_aggregator(getattr(node, "fn", None))
         super().__init__(node, task, bulk_of(node, task))
         self._check_states = state_check(self._rows.values.serde, fold)
         self._gathered = Gathered()
@@ -65,9 +68,11 @@ class FoldColumns(CachedTable):
     def process(self, batch: Batch, effects: Effects) -> None:
         batch = taken_by(FOLD.nulls, batch, effects, self.node.name)
         if len(batch):
-            keys = stored_keys(batch.keys, self._rows.keys.serde)
+            keys, items = stored_keys(batch.keys, self._rows.keys.serde), self._fold.items(batch)
+            if may_lack(self._absent, items):
+                count_absent(self._absent, self.node.name, batch.values.values(), effects)
             self._gathered.add(
-                keys, self._fold.items(batch), batch.timestamps, batch.headers,
+                keys, items, batch.timestamps, batch.headers,
                 key_values=() if self._rows.is_cached else batch.keys.values(),
                 origins=batch.origins,
             )  # fmt: skip

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.expr.absent import AbsentFields
 from penstock.kernel.executor import Executor, executes
 from penstock.kernel.operator_clock import NO_TIME, OperatorClock
+from penstock.kernel.operators.absent_fields import noting
 from penstock.kernel.operators.aggregations.idle_time import watch_idle
 from penstock.model.change import Change
 from penstock.model.record import Headers
@@ -30,6 +32,7 @@ class SessionAggregateExecutor(Executor[SessionAggregate]):
         self._rule = SessionRule(node.windows.gap_ms, node.windows.grace_ms)
         self._store = self.task.store(node.store or "")
         self._spec = self.task.store_spec(node.store or "")
+        self._note = noting(AbsentFields.of_aggregator(node.fn), node.name, self.task.dropped)
         self._is_silent = node.emit_final or self._store.set_flush_listener(
             self._flushed, send_old=node.sends_old
         )
@@ -40,6 +43,8 @@ class SessionAggregateExecutor(Executor[SessionAggregate]):
         if not SESSION_NULLS.takes(key is not None, value is not None):
             self.task.dropped(self.node.name, SESSION_NULLS.drop_reason)
             return
+        if self._note is not None:
+            self._note(value)
         before = self.clock.stream_time
         close_time = self._rule.close_time(self.clock.advance(timestamp))
         if self.node.emits_first:

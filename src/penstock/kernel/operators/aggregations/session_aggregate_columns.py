@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from penstock.expr.absent import AbsentFields
 from penstock.kernel.columns.batch import Batch
 from penstock.kernel.columns.batch_column import BatchColumn
 from penstock.kernel.columns.cache_handoff import CachedTable, contexts_at
@@ -22,6 +23,7 @@ from penstock.kernel.columns.nulls import taken_by
 from penstock.kernel.columns.session_column import SessionColumn
 from penstock.kernel.columns.store_rows import bulk_of, encoded_values, settled, stored_keys
 from penstock.kernel.operator_clock import NO_TIME, OperatorClock
+from penstock.kernel.operators.absent_fields import count_absent, may_lack
 from penstock.kernel.operators.aggregations.session_merging import (
     GONE,
     AllChanges,
@@ -60,6 +62,7 @@ class SessionAggregateColumns(CachedTable):
     def __init__(self, node: SessionAggregate, task: TaskServices) -> None:
         if node.emit_final:
             raise NotVectorisableError("it emits final results")
+        self._absent = AbsentFields.of_aggregator(node.fn)
         self._fold = fold = SessionFold(node.initializer, node.fn, node.merger)
         super().__init__(node, task, bulk_of(node, task))
         self._rule = SessionRule(node.windows.gap_ms, node.windows.grace_ms)
@@ -80,9 +83,11 @@ class SessionAggregateColumns(CachedTable):
         if not len(batch):
             return
         self._seen = max(self._seen, int(batch.timestamps.max()))
+        items = self._fold.items(batch)
+        if may_lack(self._absent, items):
+            count_absent(self._absent, self.node.name, batch.values.values(), effects)
         self._gathered.add(
-            stored_keys(batch.keys, self._rows.keys.serde), self._fold.items(batch),
-            batch.timestamps, batch.headers,
+            stored_keys(batch.keys, self._rows.keys.serde), items, batch.timestamps, batch.headers,
             key_values=batch.keys.values() if self._needs_keys else (), origins=batch.origins,
         )  # fmt: skip
 

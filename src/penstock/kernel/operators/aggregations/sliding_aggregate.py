@@ -8,8 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.errors import InvalidArgumentError
+from penstock.expr.absent import AbsentFields
 from penstock.kernel.executor import Executor, executes
 from penstock.kernel.operator_clock import NO_TIME, OperatorClock
+from penstock.kernel.operators.absent_fields import noting
 from penstock.kernel.operators.aggregations.idle_time import watch_idle
 from penstock.kernel.operators.tables.table_forwarder import TableForwarder
 from penstock.model.change import Change
@@ -56,6 +58,7 @@ class SlidingAggregateExecutor(Executor[SlidingAggregate]):
         self.clock = OperatorClock()
         self._rule = SlidingRule(node.windows.difference_ms, node.windows.grace_ms)
         self._store = self.task.store(node.store or "")
+        self._note = noting(AbsentFields.of_aggregator(node.fn), node.name, self.task.dropped)
         self._is_silent = (
             node.emit_final or TableForwarder(self._store, self, sends_old=node.sends_old).is_cached
         )
@@ -70,6 +73,8 @@ class SlidingAggregateExecutor(Executor[SlidingAggregate]):
         if not self._rule.is_open(timestamp, close_time):
             self.task.dropped(self.node.name, EXPIRED_WINDOW)
             return
+        if self._note is not None:
+            self._note(value)
         record = _Arrival(key, value, timestamp, headers, close_time)
         if self._rule.is_early(timestamp):
             # Such a record emits no final result: no window can have closed before it.

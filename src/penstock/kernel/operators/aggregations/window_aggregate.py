@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from penstock.expr.absent import AbsentFields
 from penstock.kernel.executor import Executor, Forward, executes
 from penstock.kernel.operator_clock import NO_TIME, OperatorClock
+from penstock.kernel.operators.absent_fields import noting
 from penstock.kernel.operators.aggregations.aggregate import make
 from penstock.kernel.operators.aggregations.idle_time import watch_idle
 from penstock.kernel.operators.tables.table_forwarder import TableForwarder
@@ -45,6 +47,7 @@ class WindowAggregateExecutor(Executor[WindowAggregate]):
         takes, drop_reason = WINDOW_FOLD.nulls.takes, WINDOW_FOLD.nulls.drop_reason
         emits_first, emits_last = node.emits_first, node.emit_final and not node.emits_first
         dropped, fold = self.task.dropped, self._fold()
+        note = noting(AbsentFields.of_aggregator(node.fn), node.name, dropped)
 
         def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
             if (key is None or value is None) and not takes(key is not None, value is not None):
@@ -55,11 +58,15 @@ class WindowAggregateExecutor(Executor[WindowAggregate]):
             if emits_first:
                 # None of the windows that the record closes can take it.
                 self._emit_closed(rule.close_time(clock.stream_time), headers)
+            is_folded = False
             for start in starts(timestamp):
                 if is_open(start, clock.stream_time):
                     fold(key, value, timestamp, headers, start)
+                    is_folded = True
                 else:
                     dropped(node.name, EXPIRED_WINDOW)
+            if is_folded and note is not None:
+                note(value)
             if emits_last:
                 self._emit_closed(rule.close_time(clock.stream_time), headers)
 

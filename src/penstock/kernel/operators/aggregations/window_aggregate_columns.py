@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock.expr.absent import AbsentFields
 from penstock.kernel.columns.batch import Batch, NotProvenError
 from penstock.kernel.columns.batch_column import BatchColumn, Places, Times, WindowedColumn
 from penstock.kernel.columns.cache_handoff import CachedTable, last_contexts
@@ -33,6 +34,7 @@ from penstock.kernel.columns.store_rows import (
     written_rows,
 )
 from penstock.kernel.operator_clock import NO_TIME, OperatorClock
+from penstock.kernel.operators.absent_fields import count_absent, may_lack
 from penstock.model.rules.drop_reasons import EXPIRED_WINDOW
 from penstock.model.rules.fold_rule import WINDOW_FOLD
 from penstock.model.windows.definitions import TimeWindows, rule_of
@@ -58,6 +60,7 @@ class WindowAggregateColumns(CachedTable):
         if node.emit_final or not isinstance(node.windows, TimeWindows):
             raise NotVectorisableError("it emits final results, or its windows are unlimited")
         self._fold = fold = fold_of(node.initializer, node.fn)
+        self._absent = AbsentFields.of_aggregator(node.fn)
         super().__init__(node, task, bulk_of(node, task))
         self._check_states = state_check(self._rows.values.serde, fold)
         self._rule = rule_of(node.windows)
@@ -82,10 +85,15 @@ class WindowAggregateColumns(CachedTable):
             effects.drop(self.node.name, EXPIRED_WINDOW, late)
             records, starts = records[is_open], starts[is_open]
         if len(starts):
+            whole = batch
             if late or len(records) != len(batch):
                 batch = batch.take(records)
             keys = stored_keys(batch.keys, self._rows.keys.serde)
             items = self._fold.items(batch)
+            if may_lack(self._absent, items):
+                # A record counts once, in however many windows it is.
+                folded = whole.take(np.unique(records)).values.values()
+                count_absent(self._absent, self.node.name, folded, effects)
             self._gathered.add(
                 keys, items, batch.timestamps, batch.headers, starts,
                 key_values=() if self._rows.is_cached else batch.keys.values(),
