@@ -52,6 +52,10 @@ class ColumnExecutor(Generic[N]):
     runs_once = False
     #: Whether the values of a piece are still looked at when later pieces are processed.
     keeps_values = False
+    #: Whether the node tells others about changes that it has taken and not written yet.
+    tells_changes = False
+    #: Whether the node asks for rows as they are at the places of its records, as these others do.
+    reads_in_order = False
     #: Whether the node ends its batch in a turn of its own: see ``kernel.columns.turns``.
     waits = False
 

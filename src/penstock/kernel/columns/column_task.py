@@ -254,6 +254,9 @@ class ColumnTask:
         sources = {queue.source for queue, _ in inputs}
         if len(sources) > 1 and not self.plan.alone.isdisjoint(sources):
             raise NotProvenError("messages of a foreign-key join come together with other records")
+        if len(sources) > 1 and not self.plan.last.isdisjoint(sources):
+            self._run_joined(inputs, effects, runs)
+            return
         if self.plan.is_tied and len(sources) > 1:
             self._run_merged(inputs, effects, runs)
             return
@@ -271,13 +274,16 @@ class ColumnTask:
     def _run_joined(
         self, inputs: Sequence[Input], effects: Effects, runs: Sequence[Run] | None
     ) -> None:
-        """Run the inputs one after another; the join at which they meet puts them in order."""
+        """Run the inputs one after another; the join at which they meet puts them in order.
+
+        Each record knows its place among all.
+        """
         orders = _places([records for _, records in inputs], runs)
         by_source: dict[str, list[tuple[RawColumns, Places]]] = {}
         for (queue, records), order in zip(inputs, orders, strict=True):
             by_source.setdefault(queue.source, []).append((records, order))
-        for name, parts in by_source.items():
-            records, order = _in_order(self.plan.sources[name], parts)
+        for name in sorted(by_source, key=self.plan.last.__contains__):
+            records, order = _in_order(self.plan.sources[name], by_source[name])
             self.plan.sources[name].feed(records, effects, order)
         for source in self.plan.sources.values():
             source.finish(effects)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import ChainMap, Counter
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
 from penstock.kernel.columns.batch import NotProvenError
+from penstock.kernel.columns.batch_column import Places
 from penstock.kernel.observing.node_meter import NodeMeter
 from penstock.kernel.processing_log import LOGGED_DROPS
 from penstock.kernel.raw_columns import RawColumns, Timestamps, listed
@@ -19,6 +22,9 @@ from penstock.model.rules.table_rule import LastRows, is_change
 from penstock.serde.column_serde import Encoded
 from penstock.state.bytes_store import Write
 from penstock.state.layers.bulk import BulkRows
+
+#: The place of a record among all of the batch, and the row of its key from then on.
+Change = tuple[int, bytes | None]
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -68,6 +74,9 @@ class Effects:
     _shared: dict[str, Any] = field(default_factory=dict)
     #: Writes to stores behind a cache. They are merged and carried out once per batch.
     _held: dict[str, list[_Writes]] = field(default_factory=dict)
+    #: Changes that tables have taken and not written yet: by store and key, the place of each among
+    #: all records of the batch, and its row.
+    _changes: dict[str, dict[bytes, list[Change]]] = field(default_factory=dict)
     #: What this batch adds to notes of the task, by the identity of the notes.
     _notes: dict[int, dict[Any, Any]] = field(default_factory=dict)
 
@@ -133,6 +142,27 @@ class Effects:
             return found
         return [written.get(key, row) for key, row in zip(keys, found, strict=True)]
 
+    def read_at(
+        self, store: str, rows: BulkRows, keys: Sequence[bytes], order: Places
+    ) -> list[bytes | None]:
+        """Return rows as records at these places see them; their table may write them later."""
+        found, changes = self.read(store, rows, keys), self._changes.get(store)
+        if changes is None:
+            return found
+        asked = zip(keys, order.tolist(), found, strict=True)
+        return [
+            _row_at(changes[key], place, row) if key in changes else row
+            for key, place, row in asked
+        ]
+
+    def note_changes(
+        self, store: str, keys: Sequence[bytes], rows: Sequence[bytes | None], order: Places
+    ) -> None:
+        """Note changes of rows that will be written at the end of the batch, in their order."""
+        changes = self._changes.setdefault(store, {})
+        for key, place, row in zip(keys, order.tolist(), rows, strict=True):
+            changes.setdefault(key, []).append((place, row))
+
     def written(self, store: str) -> Mapping[bytes, bytes | None]:
         """Return the rows that the batch will write so far; ``None`` for a row that it deletes."""
         for writes in self._unread.pop(store, ()):
@@ -164,6 +194,12 @@ class Effects:
                 self.meter.enter(node, 0)
             action()
         dropped.update(self._dropped)
+
+
+def _row_at(changes: Sequence[Change], place: int, stored: bytes | None) -> bytes | None:
+    """Return the row after the last change before a place."""
+    number = bisect_left(changes, place, key=itemgetter(0))
+    return changes[number - 1][1] if number else stored
 
 
 def _merged(writes: list[_Writes], rows: BulkRows) -> _Writes:

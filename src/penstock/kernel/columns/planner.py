@@ -37,7 +37,8 @@ class ColumnPlan:
     ``is_tied`` says that sources meet in a store or topic. Then their records have to be merged by
     time. ``is_joined`` says that they meet only in joins of streams, which do that by themselves.
     ``turns`` are tables behind whose caches sources meet, in the order in which these send their
-    changes. A batch with records of a source in ``alone`` has no records of other sources.
+    changes. Sources in ``last`` run after all others, and know the places of their records among
+    all. A batch with records of a source in ``alone`` has no records of other sources.
     """
 
     sources: dict[str, SourceColumns] = field(default_factory=dict)
@@ -45,6 +46,7 @@ class ColumnPlan:
     is_tied: bool = False
     is_joined: bool = False
     turns: tuple[ColumnExecutor[Any], ...] = ()
+    last: frozenset[str] = frozenset()
     alone: frozenset[str] = frozenset()
 
     @property
@@ -201,24 +203,29 @@ def _check_paths(executor: ColumnExecutor[Any]) -> set[str]:
 def _tied(plan: ColumnPlan, task: StreamTask) -> ColumnPlan:
     """Check sources that meet: their runs alternate, or they meet only behind caches.
 
-    Messages of foreign-key joins come in stages of their own, after the records that cause them. If
-    their source meets another one, and a table with a cache keeps the two from taking turns, only a
-    batch that has records of both runs record by record.
+    Messages of foreign-key joins often come in stages of their own, after the records that cause
+    them. So if only they keep other sources from meeting behind caches, they just have to come
+    alone.
     """
-    if not _has_cache(plan.sources.values()):
-        return ColumnPlan(plan.sources, plan.why_not, bool(_meeting(plan.sources)))
-    alone = {name for name, source in plan.sources.items() if source.reads_messages}
-    others = {name: source for name, source in plan.sources.items() if name not in alone}
     meeting = _meeting(plan.sources)
-    alone &= {name for pair in meeting for name in pair}
+    if not meeting or not _has_cache(plan.sources.values()):
+        return ColumnPlan(plan.sources, plan.why_not, bool(meeting))
+    messages = {name for name, source in plan.sources.items() if source.reads_messages}
+    messages &= {name for pair in meeting for name in pair}
+    others = {name: each for name, each in plan.sources.items() if name not in messages}
+    try:
+        turns = take_turns(plan.sources.values(), task)
+        return ColumnPlan(plan.sources, plan.why_not, turns=tuple(turns), last=frozenset(messages))
+    except NotVectorisableError as reason:
+        turns, why_not = [], str(reason)
     tied = [one for one, other in meeting if one in others and other in others]
-    turns: list[ColumnExecutor[Any]] = []
-    if tied:
+    if tied and messages:
         try:
-            turns = take_turns(others.values(), task)
+            turns, tied = take_turns(others.values(), task), []
         except NotVectorisableError as reason:
-            plan.why_not.update(dict.fromkeys(tied, str(reason)))
-    return ColumnPlan(plan.sources, plan.why_not, turns=tuple(turns), alone=frozenset(alone))
+            why_not = str(reason)
+    plan.why_not.update(dict.fromkeys(tied, why_not))
+    return ColumnPlan(plan.sources, plan.why_not, turns=tuple(turns), alone=frozenset(messages))
 
 
 def _has_cache(sources: Iterable[SourceColumns]) -> bool:

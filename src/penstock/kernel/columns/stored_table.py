@@ -80,6 +80,9 @@ class StoredTable:
                     keys = stored_keys(batch.keys, rows.keys.serde)
                     values = batch.values.encoded(rows.values.serde)
         if len(batch):
+            if batch.order is not None:
+                changes = changed_rows(batch.timestamps, values)
+                effects.note_changes(self._store, keys, changes, batch.order)  # type: ignore[arg-type]
             self._gathered.add(
                 keys, [values], batch.timestamps, batch.headers, origins=batch.origins
             )

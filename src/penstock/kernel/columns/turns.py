@@ -8,18 +8,19 @@ A node that reads another table sees all changes of the batch, also those that a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock.kernel.columns.column_executor import ColumnExecutor, NotVectorisableError
 
 if TYPE_CHECKING:
+    from penstock.kernel.operators.topics.source_columns import SourceColumns
     from penstock.kernel.task import StreamTask
 
 AnyExecutor = ColumnExecutor[Any]
 
 
-def take_turns(sources: Iterable[AnyExecutor], task: StreamTask) -> list[AnyExecutor]:
+def take_turns(sources: Iterable[SourceColumns], task: StreamTask) -> list[AnyExecutor]:
     """Return the tables behind whose caches inputs meet, in the order in which they send.
 
     Each node that several inputs reach has one executor from now on, and tables that get changes
@@ -30,7 +31,7 @@ def take_turns(sources: Iterable[AnyExecutor], task: StreamTask) -> list[AnyExec
             order.
     """
     found = [*sources]
-    before = [{*_before_caches(source)} for source in found]
+    before = [[*_before_caches(source)] for source in found]
     _check_apart(found, before)
     _share(found)
     tables = _tables(found)
@@ -41,14 +42,16 @@ def take_turns(sources: Iterable[AnyExecutor], task: StreamTask) -> list[AnyExec
     in_turn = sorted(tables, key=lambda table: order[_store_of(table)])
     direct = {each.node.name for some in before for each in some}
     feeders = _feeders(found)
+    behind = [table for table in in_turn if table.node.name not in direct]
     for table in in_turn:
         fed_by = feeders[table.node.name]
-        table.waits = table.node.name not in direct
-        if table.waits and not all(_is_before(order, each, table) for each in fed_by):
+        if table in behind and not all(_is_before(order, each, table) for each in fed_by):
             raise NotVectorisableError(f"{table.node.name!r} is flushed before what it gets")
-        if not table.waits and fed_by:
+        if table not in behind and fed_by:
             raise NotVectorisableError(f"{table.node.name!r} gets changes of tables and records")
-    _check_readers(found, tables, feeders, order)
+    _check_readers(found, behind, feeders, order)
+    for table in behind:
+        table.waits = True
     return in_turn
 
 
@@ -60,34 +63,43 @@ def _before_caches(source: AnyExecutor) -> Iterator[AnyExecutor]:
             yield from _before_caches(child)
 
 
-def _check_apart(sources: list[AnyExecutor], before: list[set[AnyExecutor]]) -> None:
-    """Raise unless inputs that meet do so only behind caches."""
+def _check_apart(sources: list[SourceColumns], before: list[list[AnyExecutor]]) -> None:
+    """Raise unless inputs that meet do so only behind caches.
+
+    Messages of foreign-key joins may use in front of caches what others use behind caches, which is
+    later. They may also read tables whose changes are still in front of a cache.
+    """
+    told = {
+        _store_of(each) for some in before for each in some if each.runs_once and each.tells_changes
+    }
     for number, source in enumerate(sources):
         if any(each.is_handed_off for each in source.below()):
             raise NotVectorisableError("nodes behind a cache take single records")
-        elsewhere = {
-            name
-            for other, below in enumerate(sources)
-            if other != number
-            for each in below.below()
-            for name in each.resources()
-        }
-        at_once = {
-            name
-            for other, some in enumerate(before)
-            if other != number
-            for each in some
-            for name in each.resources()
-        }
+        at_once = _resources(before, without=number)
+        anywhere = _resources([[*each.below()] for each in sources], without=number)
         for each in before[number]:
-            shared = each.resources() & (at_once if each.runs_once else elsewhere)
+            is_late = each.runs_once or source.reads_messages
+            shared = each.resources() & (at_once if is_late else anywhere)
+            if each.reads_in_order or (each.runs_once and each.tells_changes):
+                shared -= told
             if shared:
                 raise NotVectorisableError(
                     f"inputs share {min(shared)}, and a node with a cache runs once per batch"
                 )
 
 
-def _share(sources: list[AnyExecutor]) -> None:
+def _resources(executors: list[list[AnyExecutor]], *, without: int) -> set[str]:
+    """Return the stores and topics of all executors but those of one source."""
+    return {
+        name
+        for number, some in enumerate(executors)
+        if number != without
+        for each in some
+        for name in each.resources()
+    }
+
+
+def _share(sources: Sequence[AnyExecutor]) -> None:
     """Let each node have one executor, whichever way records come to it."""
     known: dict[str, AnyExecutor] = {}
     waiting = [*sources]
@@ -97,12 +109,12 @@ def _share(sources: list[AnyExecutor]) -> None:
         waiting.extend(executor.children)
 
 
-def _tables(sources: list[AnyExecutor]) -> list[AnyExecutor]:
+def _tables(sources: Sequence[AnyExecutor]) -> list[AnyExecutor]:
     every = {each.node.name: each for source in sources for each in source.below()}
     return [each for each in every.values() if each.runs_once]
 
 
-def _feeders(sources: list[AnyExecutor]) -> dict[str, set[AnyExecutor]]:
+def _feeders(sources: Sequence[AnyExecutor]) -> dict[str, set[AnyExecutor]]:
     """Return for each node the last tables that keep changes back on the ways to it."""
     found: dict[str, set[AnyExecutor]] = {}
     waiting: list[tuple[AnyExecutor, AnyExecutor | None]] = [(source, None) for source in sources]
@@ -117,13 +129,13 @@ def _feeders(sources: list[AnyExecutor]) -> dict[str, set[AnyExecutor]]:
 
 
 def _check_readers(
-    sources: list[AnyExecutor],
-    tables: list[AnyExecutor],
+    sources: Sequence[AnyExecutor],
+    behind: list[AnyExecutor],
     feeders: dict[str, set[AnyExecutor]],
     order: dict[str, int],
 ) -> None:
     """Raise if a node reads a table that has got changes, but has not had its turn."""
-    waiting = {_store_of(table): table for table in tables if table.waits}
+    waiting = {_store_of(table): table for table in behind}
     for each in (executor for source in sources for executor in source.below()):
         for store in each.resources() & waiting.keys():
             table = waiting[store]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from penstock.kernel.columns.batch import NotProvenError
 from penstock.kernel.columns.effects import Effects
 from penstock.kernel.processing_log import LOGGED_DROPS
 from penstock.kernel.raw_columns import RawColumns
+from penstock.state.layers.bulk import BulkRows
 from penstock.testing import TopologyTestDriver
 
 
@@ -106,3 +107,32 @@ def test_executors_of_one_node_share_what_they_hold_of_a_store() -> None:
     assert effects.shared("one", list) is first
     assert effects.shared("other", list) == []
     assert Effects().shared("one", list) == []
+
+
+def test_rows_that_a_table_writes_later_are_read_as_they_are_at_a_place() -> None:
+    class Stored:
+        is_cached = True
+
+        def read(self, keys: list[bytes]) -> list[bytes | None]:
+            return [b"stored" if key == b"a" else None for key in keys]
+
+    effects, rows = Effects(), cast("BulkRows", Stored())
+    for places, values in (([2, 3], [b"a2", b"b3"]), ([6, 8], [None, b"b8"])):
+        effects.note_changes("rows", [b"a", b"b"], values, np.array(places))
+    keys = [b"a", b"a", b"a", b"b", b"b", b"b", b"c"]
+    found = effects.read_at("rows", rows, keys, np.array([1, 4, 7, 1, 5, 9, 4]))
+    assert found == [b"stored", b"a2", None, None, b"b3", b"b8", None]
+    assert effects.read_at("others", rows, [b"a"], np.array([4])) == [b"stored"]
+    # What writes them sees the store.
+    assert effects.read("rows", rows, [b"a"]) == [b"stored"]
+
+
+def test_notes_of_a_task_are_changed_when_the_batch_has_succeeded() -> None:
+    kept: dict[bytes, bytes | None] = {b"old": b"1"}
+    effects = Effects()
+    effects.notes(kept)[b"new"] = None
+    seen = effects.notes(kept)
+    assert (seen[b"old"], seen[b"new"]) == (b"1", None)
+    assert kept == {b"old": b"1"}
+    effects.apply(Counter())
+    assert kept == {b"old": b"1", b"new": None}

@@ -72,7 +72,7 @@ def test_table_without_a_cache_takes_turns_with_the_other_input() -> None:
         one.join(other, both(one, other)).to_stream().to("out", value_serde="json")
 
     assert why_not(build) == (
-        "inputs share store 'one', and a node with a cache runs once per batch"
+        "inputs share store 'other', and a node with a cache runs once per batch"
     )
 
 

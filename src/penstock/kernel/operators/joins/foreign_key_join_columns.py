@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +40,7 @@ from penstock.model.rules.foreign_key_rule import (
 from penstock.model.rules.table_rule import LastRows
 from penstock.serde.base import Serde
 from penstock.serde.columns import column_serde_of
-from penstock.serde.combined_key import combined_key, combined_key_prefix
+from penstock.serde.combined_key import combined_key, combined_key_prefix, split_combined_key
 from penstock.state.key_value.key_value_store import after_prefix
 from penstock.state.layers.bulk import BulkRows
 from penstock.topology.nodes.joins.foreign_key_join import (
@@ -206,6 +206,8 @@ class ForeignKeyReceiveColumns(ColumnExecutor[ForeignKeyReceive]):
 class ForeignKeyLookUpColumns(ColumnExecutor[ForeignKeyLookUp]):
     """Answers subscriptions with the right rows."""
 
+    reads_in_order = True
+
     def __init__(self, node: ForeignKeyLookUp, task: TaskServices) -> None:
         super().__init__(node, task)
         self._rows = table_rows(task, node.table)
@@ -219,8 +221,11 @@ class ForeignKeyLookUpColumns(ColumnExecutor[ForeignKeyLookUp]):
         if not len(batch):
             return
         has_key = np.array(batch.keys.are_known(), bool)
-        keys = batch.keys if has_key.all() else batch.keys.keep(has_key.tolist())
-        rows = self._rows.read(keys, effects).at(has_key)
+        keys, order = batch.keys, batch.order
+        if not has_key.all():
+            keys = keys.keep(has_key.tolist())
+            order = None if order is None else order[has_key]
+        rows = self._rows.read(keys, effects, order).at(has_key)
         has_row = rows.are_known
         if not has_row.all():
             pairs = zip(_subscriptions(batch).parts.instructions, has_row.tolist(), strict=True)
@@ -257,17 +262,21 @@ class ForeignKeyUpdateColumns(ColumnExecutor[ForeignKeyUpdate]):
             mask = batch.keys.are_known()
             effects.drop(self.node.name, NULL_KEY, mask.count(False))
             batch = batch.keep(mask)
-        if effects.written(self.node.store):
-            raise NotProvenError("rows change that records of the same batch have subscribed to")
+        pending = self._pending(effects)
         places: list[int] = []
         subscribed: list[bytes] = []
         found: list[bytes] = []
         for place, key in enumerate(stored_keys(batch.keys, self._keys)):
             prefix = combined_key_prefix(key)  # type: ignore[arg-type]
-            for name, row in self._rows.scan(prefix, after_prefix(prefix)):
-                places.append(place)
-                subscribed.append(name)
-                found.append(row[_TIME_BYTES:])
+            entries: Iterable[tuple[bytes, bytes | None]]
+            entries = self._rows.scan(prefix, after_prefix(prefix))
+            if prefix in pending:
+                entries = sorted({**dict(entries), **pending[prefix]}.items())
+            for name, row in entries:
+                if row is not None:
+                    places.append(place)
+                    subscribed.append(name)
+                    found.append(row[_TIME_BYTES:])
         if not places:
             return
         asks = messages(found, self._rows.values.serde)
@@ -281,6 +290,14 @@ class ForeignKeyUpdateColumns(ColumnExecutor[ForeignKeyUpdate]):
         answers = ResponseColumn(parts.digests, values, parts.partitions)
         self.forward(batch.repeated(parts.keys, answers, np.array(places, np.int64)), effects)
 
+    def _pending(self, effects: Effects) -> dict[bytes, dict[bytes, bytes | None]]:
+        """Return the subscriptions that this batch has changed so far, by foreign key."""
+        found: dict[bytes, dict[bytes, bytes | None]] = {}
+        for subscribed, row in effects.written(self.node.store).items():
+            foreign_key, _ = split_combined_key(subscribed)
+            found.setdefault(combined_key_prefix(foreign_key), {})[subscribed] = row
+        return found
+
     def resources(self) -> set[str]:
         return {f"store {self.node.store!r}"}
 
@@ -288,6 +305,8 @@ class ForeignKeyUpdateColumns(ColumnExecutor[ForeignKeyUpdate]):
 @vectorises(ForeignKeyResolve)
 class ForeignKeyResolveColumns(ColumnExecutor[ForeignKeyResolve]):
     """Joins answers with the left rows that asked; drops those of rows that have changed since."""
+
+    reads_in_order = True
 
     def __init__(self, node: ForeignKeyResolve, task: TaskServices) -> None:
         super().__init__(node, task)
@@ -300,7 +319,7 @@ class ForeignKeyResolveColumns(ColumnExecutor[ForeignKeyResolve]):
         assert isinstance(answers, ResponseColumn)
         if batch.keys.has_nulls():
             raise NotProvenError("an answer has no key")
-        rows = self._rows.read(batch.keys, effects)
+        rows = self._rows.read(batch.keys, effects, batch.order)
         now = _digests(rows.values, self._values)
         mask = [one == other for one, other in zip(now, answers.digests, strict=True)]
         if not all(mask):

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 class StoredTableColumns(CachedTable):
     """A table that may have a store, and sends its changes at once or at the end of the batch."""
 
+    tells_changes = True
+
     def __init__(self, node: TableNode, task: TaskServices) -> None:
         self._table = None if node.store is None else StoredTable(node, task)
         super().__init__(node, task, None if self._table is None else self._table.rows)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kernel.columns.batch import Batch, NotProvenError
-from penstock.kernel.columns.batch_column import BatchColumn, Times
+from penstock.kernel.columns.batch_column import BatchColumn, Places, Times
 from penstock.kernel.columns.column_executor import NotVectorisableError, no_form
 from penstock.kernel.columns.effects import Effects
 from penstock.kernel.columns.functions import OverSides, expression_of, joiner_of, mapper_of
@@ -58,8 +58,12 @@ class TableRows(Protocol):
 
     stores: frozenset[str]
 
-    def read(self, keys: BatchColumn, effects: Effects) -> Rows:
-        """Return the row of each key; none of the keys is ``None``."""
+    def read(self, keys: BatchColumn, effects: Effects, order: Places | None = None) -> Rows:
+        """Return the row of each key; none of the keys is ``None``.
+
+        ``order`` has the places of the records that ask, if a table that is read may have taken
+        changes of other records, and not have written them yet.
+        """
         ...
 
 
@@ -93,10 +97,13 @@ class _StoredRows:
         self._store = node.store or ""
         self.stores = frozenset({self._store})
 
-    def read(self, keys: BatchColumn, effects: Effects) -> Rows:
-        found = effects.read(
-            self._store, self._rows, stored_keys(keys, self._rows.keys.serde)  # type: ignore[arg-type]
-        )  # fmt: skip
+    def read(self, keys: BatchColumn, effects: Effects, order: Places | None = None) -> Rows:
+        store, rows = self._store, self._rows
+        names: Sequence[bytes] = stored_keys(keys, rows.keys.serde)  # type: ignore[assignment]
+        if order is None:
+            found = effects.read(store, rows, names)
+        else:
+            found = effects.read_at(store, rows, names, order)
         values, times = read_rows(found, self._rows.values.serde, _no_row)
         if None in values and values.count(None) != found.count(None):
             raise NotProvenError("a row has a value that is read as None")
@@ -114,8 +121,8 @@ class _DerivedRows:
         self._parent = table_rows(task, node.parents[0])
         self.stores = self._parent.stores
 
-    def read(self, keys: BatchColumn, effects: Effects) -> Rows:
-        rows = self._parent.read(keys, effects)
+    def read(self, keys: BatchColumn, effects: Effects, order: Places | None = None) -> Rows:
+        rows = self._parent.read(keys, effects, order)
         known = rows.are_known
         if not known.any():
             return rows
@@ -161,8 +168,8 @@ class _JoinedRows:
         self._join = SideJoin(node)
         self.stores = self._this.stores | self._other.stores
 
-    def read(self, keys: BatchColumn, effects: Effects) -> Rows:
-        this, other = self._this.read(keys, effects), self._other.read(keys, effects)
+    def read(self, keys: BatchColumn, effects: Effects, order: Places | None = None) -> Rows:
+        this, other = (each.read(keys, effects, order) for each in (self._this, self._other))
         values = self._join.joined(keys, this.values, other)
         known = np.array(values.are_known(), bool)
         times = np.maximum(this.times, other.times)

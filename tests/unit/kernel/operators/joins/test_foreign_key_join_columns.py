@@ -39,10 +39,25 @@ def test_all_parts_of_a_join_run_over_columns() -> None:
     assert {type(each) for source in plan.sources.values() for each in source.below()} >= FORMS
 
 
-def test_messages_come_alone_if_they_meet_a_table_with_a_cache() -> None:
+def test_messages_run_after_the_records_of_their_batch() -> None:
+    """They see the rows that their tables have taken before them, and not those after them."""
     plan = planned(joined)
+    assert plan.last == {name for name, each in plan.sources.items() if each.reads_messages}
+    assert len(plan.last) == 2
+    assert [each.node.store for each in plan.turns] == ["orders", "users"]
+
+
+def test_messages_come_alone_if_a_fold_does_not_tell_its_changes() -> None:
+    def build(builder: ps.StreamsBuilder) -> None:
+        orders = builder.table("orders", materialized="orders", key="string", value="json")
+        users = builder.stream("users", key="string", value="json").group_by_key().count("users")
+        orders.join(
+            users, lambda order, n: [order, n], foreign_key=lambda order: order["user"]
+        ).to_stream().to("out", value_serde="json")
+
+    plan = planned(build)
+    assert plan.why_not == {}
     assert plan.alone == {name for name, each in plan.sources.items() if each.reads_messages}
-    assert len(plan.alone) == 2
 
 
 def test_function_that_may_do_anything_keeps_the_join_from_columns() -> None:
@@ -63,7 +78,7 @@ def test_user_chosen_partitions_keep_the_join_from_columns() -> None:
 
 
 def test_table_joined_with_itself_runs_over_columns() -> None:
-    """Its two kinds of messages come in stages of their own, and not with the records."""
+    """Both kinds of its messages are behind its records."""
     plan = planned(lambda builder: joined(builder, "orders"))
     assert plan.why_not == {}
-    assert len(plan.alone) == 2
+    assert len(plan.last) == 2
