@@ -128,14 +128,11 @@ def asked(
     digests: Sequence[bytes | None],
     instructions: Sequence[Instruction],
     keys: BatchColumn,
-    partition: int,
+    partitions: Sequence[int],
 ) -> SubscriptionColumn:
-    """Return new subscriptions of one partition."""
-    count = len(digests)
-    versions = [SUBSCRIPTION_VERSION] * count
-    return SubscriptionColumn(
-        SubscriptionParts(digests, instructions, keys, [partition] * count, versions)
-    )
+    """Return new subscriptions, with the partitions that ask."""
+    versions = [SUBSCRIPTION_VERSION] * len(digests)
+    return SubscriptionColumn(SubscriptionParts(digests, instructions, keys, partitions, versions))
 
 
 def _subscriptions(

@@ -85,12 +85,12 @@ def test_keys_that_a_serde_writes_in_another_way_are_written_again() -> None:
 
 
 def test_new_subscriptions_are_written_as_single_messages_are() -> None:
-    column = asked([HASH, None], [Instruction(3), Instruction(1)], BatchColumn(["a", "b"]), 5)
+    column = asked([HASH, None], [Instruction(3), Instruction(1)], BatchColumn(["a", "b"]), [5, 6])
     assert isinstance(column, SubscriptionColumn)
     assert (len(column), column.has_nulls(), column.are_known()) == (2, False, [True, True])
     expected = [
         SubscriptionWrapper(HASH, Instruction(3), "a", primary_partition=5),
-        SubscriptionWrapper(None, Instruction(1), "b", primary_partition=5),
+        SubscriptionWrapper(None, Instruction(1), "b", primary_partition=6),
     ]
     assert column.encoded(ASKS) == written(ASKS, expected)
 

@@ -75,7 +75,6 @@ class ForeignKeySubscribeColumns(ColumnExecutor[ForeignKeySubscribe]):
     def process(self, batch: Batch, effects: Effects) -> None:
         if batch.origins is None:
             raise NotProvenError("the partition of its records is not known")
-        partition = batch.origins.partition
         new = self._foreign_keys(batch, batch.values)
         old = None if batch.old is None else self._foreign_keys(batch, batch.old)
         places, requests = self._requests(batch, new, old, effects)
@@ -84,8 +83,10 @@ class ForeignKeySubscribeColumns(ColumnExecutor[ForeignKeySubscribe]):
         keys, instructions = zip(*requests, strict=True)
         digests = _digests(batch.values, self._values)
         rows = np.array(places, np.int64)
+        # In a task of several sub-topologies, inputs may have partitions of different numbers.
+        partitions = [partition for _, partition in batch.origins.at(rows).each_source()]
         messages = asked(
-            [digests[place] for place in places], instructions, batch.keys.take(places), partition
+            [digests[place] for place in places], instructions, batch.keys.take(places), partitions
         )
         self.forward(batch.repeated(BatchColumn(keys), messages, rows), effects)
 
