@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from msgspec import Raw
-
 from penstock.model.record import Headers
 from penstock.serde.base import Serde
 
 if TYPE_CHECKING:
+    # Only the extra server brings it; applications without it load this module, too.
+    from msgspec import Raw
+
     from penstock.serving.application import Row
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from msgspec import Raw
+from typing import TYPE_CHECKING, Any
 
 from penstock.model.change import Change
 from penstock.model.versioned import (
@@ -14,6 +12,9 @@ from penstock.model.versioned import (
 )
 from penstock.model.windows.windowed import Windowed
 from penstock.serde.to_json import ANY_KEYS, to_json
+
+if TYPE_CHECKING:
+    from msgspec import Raw
 
 #: Longer values are cut.
 _MOST_BYTES = 2_000
@@ -33,6 +34,9 @@ def snapshot(value: Any) -> Raw:
         data = to_json(_text(value))
     if len(data) > _MOST_BYTES:
         data = to_json(data[:_MOST_BYTES].decode("utf-8", "ignore") + "…")
+    # Applications without the extra server load this module, and never call it.
+    from msgspec import Raw  # noqa: PLC0415
+
     return Raw(data)
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import Any
-
-from msgspec import Raw
+from typing import TYPE_CHECKING, Any
 
 from penstock.model.versioned import ValueAndTimestamp
 from penstock.model.windows.windowed import Window, Windowed
@@ -14,6 +12,10 @@ from penstock.runtime.local.journey.snapshot import snapshot
 from penstock.serving.application import Row
 from penstock.serving.journey.values import Access, Rows, State
 from penstock.state.spec import StoreKind
+
+if TYPE_CHECKING:
+    # Only the extra server brings it.
+    from msgspec import Raw
 
 #: How many rows of one read are noted.
 _MOST_NOTED = 10
