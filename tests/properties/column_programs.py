@@ -343,6 +343,20 @@ def kept_sessions(builder: ps.StreamsBuilder) -> None:
     )
 
 
+def windows_in_memory(builder: ps.StreamsBuilder) -> None:
+    """Windows and sessions that expire one by one, not in segments."""
+    in_memory: Any = {"store_type": "in_memory", "value_serde": "long"}
+    grouped = builder.stream("in", key="string", value="json").group_by_key()
+    tumbling = ps.TimeWindows.of_size_and_grace("10s", "5s").advance_by("5s")
+    kept = ps.Materialized(name="counts", retention="40s", **in_memory)
+    counted = grouped.windowed_by(tumbling).count(kept)
+    counted.to_stream(ps.key["key"]).to("out", key_serde="string", value_serde="long")
+    apart = ps.SessionWindows.of_inactivity_gap_and_grace("10s", "5s")
+    sessions = grouped.windowed_by(apart).count(ps.Materialized(name="sessions", **in_memory))
+    windowed = ps.WindowedSerdes.session_windowed("string")
+    sessions.to_stream().to("other", key_serde=windowed, value_serde="long")
+
+
 def session_sums(builder: ps.StreamsBuilder) -> None:
     """Aggregates over expressions, and a filter that asks for old values."""
     windows = ps.SessionWindows.of_inactivity_gap_and_grace("5s", "10s")
@@ -698,7 +712,7 @@ BUILDS = [
     doubles, windows, one_by_one, having, regrouped, suppressed,
     suppressed_rows, suppressed_join, suppressed_sessions, suppressed_by_functions,
     hopping, kept_windows, kept_counts,
-    sessions, kept_sessions, session_sums, session_documents,
+    sessions, windows_in_memory, kept_sessions, session_sums, session_documents,
     reduced, joined, left_joined, table, table_filtered, table_mapped, global_joined,
     global_left_joined, mapped, reduced_by_functions, joined_by_a_function, processed,
     with_lambdas, lambda_sums, lambda_documents, lambda_windows,

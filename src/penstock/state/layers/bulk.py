@@ -30,6 +30,20 @@ class BulkCache(Protocol):
         """Add a key and its row, for windows with the start, as a change of the current record."""
 
 
+class BatchedWindows(Protocol):
+    """The windows of a store, which are read and written as batches."""
+
+    def keeps(self, first_start: int, last_start: int) -> bool: ...
+
+    def get_all(
+        self, window_keys: Sequence[bytes], starts: Sequence[int]
+    ) -> list[bytes | None]: ...
+
+    def put_all(
+        self, window_keys: Sequence[bytes], values: Sequence[bytes], starts: Sequence[int]
+    ) -> None: ...
+
+
 class _Bulk:
     """What bulk stores share: writes are logged, and the cache drops its entries."""
 
@@ -139,11 +153,11 @@ class BulkDuplicates(_Bulk):
 
 
 class BulkWindows(_Bulk):
-    """Rows by key and window start, for stores in segments."""
+    """Rows by key and window start."""
 
     def __init__(
         self,
-        windows: SegmentedWindows,
+        windows: BatchedWindows,
         changelog: Changelog | None,
         cache: BulkCache | None,
         keys: Codec,

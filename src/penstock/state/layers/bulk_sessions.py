@@ -10,16 +10,15 @@ from collections.abc import Callable, Collection, Sequence
 from penstock.state.codec import Codec
 from penstock.state.environment import Changelog
 from penstock.state.layers.cached_session import CachedSessions
-from penstock.state.session.segmented_session import SegmentedSessions
-from penstock.state.session.session_bytes import SessionEntry
+from penstock.state.session.session_bytes import BatchedSessions, SessionEntry
 
 
 class BulkSessions:
-    """Values by key, session start and session end, for stores in segments."""
+    """Values by key, session start and session end."""
 
     def __init__(
         self,
-        sessions: SegmentedSessions,
+        sessions: BatchedSessions,
         changelog: Changelog | None,
         cache: CachedSessions | None,
         keys: Codec,

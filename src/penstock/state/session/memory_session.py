@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from threading import Lock
 
 from sortedcontainers import SortedDict
@@ -38,8 +38,29 @@ class MemorySessions:
         self._lock = Lock()
 
     @property
+    def stream_time(self) -> int:
+        """Return the latest end of all writes, or -1."""
+        return self._stream_time
+
+    def oldest_readable(self, stream_time: int) -> int:
+        """Return the first end that is not hidden at a stream time."""
+        return stream_time - self._rules.retention_ms + 1
+
+    @property
     def _oldest_readable(self) -> int:
-        return self._stream_time - self._rules.retention_ms + 1
+        return self.oldest_readable(self._stream_time)
+
+    def entries_of(self, keys: Collection[bytes], earliest_end: int) -> list[SessionEntry]:
+        """Return the sessions of these keys that end there or later, each key's as in ``scan``."""
+        scans = (self.scan((key, key), earliest_end, MAX_LONG) for key in keys)
+        return [entry for scan in scans for entry in scan]
+
+    def put_all(
+        self, session_keys: Sequence[bytes], ends: Sequence[int], values: Sequence[bytes | None]
+    ) -> None:
+        """Write sessions in this order, with the same result as calls of ``put``."""
+        for data, value in zip(session_keys, values, strict=True):
+            self.put(*split_session_key(data), value)
 
     def put(self, key: bytes, start: int, end: int, value: bytes | None) -> None:
         if not self._put(key, start, end, value):

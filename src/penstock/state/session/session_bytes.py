@@ -6,7 +6,7 @@ for final results) and ``memory_session``. The caching layer: ``cached_session``
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from penstock.model.record import RecordContext
@@ -40,6 +40,25 @@ class SessionBytes(Protocol):
     def flush(self) -> None: ...
 
     def close(self) -> None: ...
+
+
+class BatchedSessions(SessionBytes, Protocol):
+    """Sessions that are also read and written as batches, for ``bulk_sessions``."""
+
+    @property
+    def stream_time(self) -> int:
+        """Return the latest end of all writes, or -1."""
+
+    def oldest_readable(self, stream_time: int) -> int:
+        """Return the first end that is not hidden at a stream time."""
+
+    def entries_of(self, keys: Collection[bytes], earliest_end: int) -> list[SessionEntry]:
+        """Return the sessions of these keys that end there or later, each key's as in ``scan``."""
+
+    def put_all(
+        self, session_keys: Sequence[bytes], ends: Sequence[int], values: Sequence[bytes | None]
+    ) -> None:
+        """Write sessions in this order, with the same result as calls of ``put``."""
 
 
 class LoggedSessions:

@@ -243,7 +243,7 @@ def open_session_store(spec: StoreSpec, env: StoreEnvironment) -> TypedSessionSt
         )
     keys = key_codec(spec, env)
     bulk = None
-    if isinstance(store, SegmentedSessions) and not codecs:
+    if isinstance(store, SegmentedSessions | MemorySessions) and not codecs:
         bulk = BulkSessions(store, changelog, cached, keys, values)
     return TypedSessionStore(
         spec, inner, keys=keys, values=values, cached=cached, bulk=bulk, codecs=codecs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from threading import Lock
 
 from sortedcontainers import SortedDict
@@ -96,6 +96,23 @@ class MemoryWindows:
             return None
         values = self._slices.get(start, {}).get(key)
         return None if values is None else values[0]
+
+    def keeps(self, first_start: int, last_start: int) -> bool:
+        """Return whether windows between these stay readable after writes in any order."""
+        newest = max(self._stream_time, last_start)
+        return not self._rules.retain_duplicates and first_start > newest - self._rules.retention_ms
+
+    def get_all(self, window_keys: Sequence[bytes], starts: Sequence[int]) -> list[bytes | None]:
+        """Read many windows as ``get`` does."""
+        pairs = zip(window_keys, starts, strict=True)
+        return [self.get(split_window_key(data)[0], start) for data, start in pairs]
+
+    def put_all(
+        self, window_keys: Sequence[bytes], values: Sequence[bytes], starts: Sequence[int]
+    ) -> None:
+        """Write different windows, with the same result as calls of ``put`` in this order."""
+        for data, value, start in zip(window_keys, values, starts, strict=True):
+            self.put(split_window_key(data)[0], value, start)
 
     def scan(
         self, keys: KeyRange, time_from: int, time_to: int, *, reverse: bool = False

@@ -269,10 +269,11 @@ def open_window_store(spec: StoreSpec, env: StoreEnvironment) -> TypedWindowStor
             layout=BY_TIME if is_time_ordered(spec) else BY_KEY if spec.persistent else IN_MEMORY,
         )
     bulk: BulkWindows | BulkDuplicates | None = None
-    if isinstance(store, SegmentedWindows) and not codecs:
-        if is_timestamped and not spec.retain_duplicates:
+    if not codecs:
+        is_single = is_timestamped and not spec.retain_duplicates
+        if is_single and isinstance(store, SegmentedWindows | MemoryWindows):
             bulk = BulkWindows(store, changelog, cached, keys, values)
-        elif spec.retain_duplicates and not is_timestamped:
+        elif isinstance(store, SegmentedWindows) and spec.retain_duplicates and not is_timestamped:
             bulk = BulkDuplicates(store, changelog, keys, values)
     return TypedWindowStore(
         spec, inner, keys=keys, values=values, cached=cached, bulk=bulk, codecs=codecs

@@ -21,6 +21,9 @@ ROWS = [
 Rows = list[tuple[bytes, int, int, bytes | None]]
 
 
+BOTH = pytest.mark.parametrize("persistent", [True, False], ids=["on disk", "in memory"])
+
+
 def bench(**fields: Any) -> tuple[Bench, BulkSessions]:
     made = Bench(session(**fields), cache_bytes=10_000)
     assert isinstance(made.store.bulk, BulkSessions)
@@ -36,9 +39,10 @@ def at(key: str, start: int, end: int) -> Windowed[str]:
     return Windowed(key, Window(start, end))
 
 
-def test_batch_writes_what_single_puts_write() -> None:
+@BOTH
+def test_batch_writes_what_single_puts_write(*, persistent: bool) -> None:
     """The same sessions and changelog, also of those that have expired."""
-    (one, _), (other, rows) = bench(), bench()
+    (one, _), (other, rows) = bench(persistent=persistent), bench(persistent=persistent)
     for key, start, end, value in ROWS:
         one.task.at(end)
         one.store.put(at(key.decode(), start, end), value and value.decode())
@@ -54,11 +58,14 @@ def test_batch_writes_what_single_puts_write() -> None:
     assert rows.oldest_readable(300) == 201
 
 
+@BOTH
 @pytest.mark.parametrize("scanned", [0, 100], ids=["key by key", "all keys"])
-def test_sessions_of_some_keys_are_found(scanned: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sessions_of_some_keys_are_found(
+    scanned: int, monkeypatch: pytest.MonkeyPatch, *, persistent: bool
+) -> None:
     """Those that end late enough, and that the store does not hide."""
     monkeypatch.setattr(segmented_session, "_SCANNED_PER_KEY", scanned)
-    _, rows = bench()
+    _, rows = bench(persistent=persistent)
     write(rows, ROWS[:4])
     assert sorted(rows.read({b"a", b"b"}, 0)) == [(b"a", 0, 10, b"1"), (b"a", 30, 40, b"3")]
     assert rows.read({b"a"}, 11) == [(b"a", 30, 40, b"3")]
@@ -68,9 +75,10 @@ def test_sessions_of_some_keys_are_found(scanned: int, monkeypatch: pytest.Monke
     assert rows.read_hidden({b"a", b"c"}, 0) == []
 
 
-def test_cache_shows_what_a_batch_has_written_past_it() -> None:
+@BOTH
+def test_cache_shows_what_a_batch_has_written_past_it(*, persistent: bool) -> None:
     """As after a flush: also sessions that the store hides, but none that were removed."""
-    made, rows = bench(caching=True)
+    made, rows = bench(caching=True, persistent=persistent)
     Forwarded(made.task)
     assert rows.is_cached
     write(rows, ROWS[:3])
@@ -116,6 +124,5 @@ def test_handed_off_session_waits_in_the_cache() -> None:
     assert made.store.fetch_session("a", 0, 10) == "1"
 
 
-def test_stores_with_another_layout_have_no_batches() -> None:
-    for fields in ({"persistent": False}, {"time_ordered": True}):
-        assert Bench(session(**fields)).store.bulk is None
+def test_stores_of_final_results_have_no_batches() -> None:
+    assert Bench(session(time_ordered=True)).store.bulk is None

@@ -194,3 +194,31 @@ def test_iterator_shows_the_next_key_and_can_be_closed() -> None:
         assert windows.peek_next_key() == 0
         assert next(windows) == (0, "1")
         assert windows.peek_next_key() == 5
+
+
+@pytest.mark.parametrize("persistent", [True, False], ids=["on disk", "in memory"])
+def test_batch_of_windows_is_read_and_written_as_single_windows(*, persistent: bool) -> None:
+    """The same rows and changelog; a window that has expired is written by neither."""
+    fields: Any = {"persistent": persistent, "kind": StoreKind.TIMESTAMPED_WINDOW}
+    one, other = Bench(window(**fields)), Bench(window(**fields))
+    given = [("a", 0, "1"), ("b", 40, "2"), ("a", 200, "3"), ("c", 10, "4"), ("b", 190, "5")]
+    for key, start, value in given:
+        one.task.at(start)
+        one.store.put(key, ValueAndTimestamp(value, start), start)
+    rows = other.store.bulk
+    starts = [start for _, start, _ in given]
+    keys = rows.window_keys([key.encode() for key, _, _ in given], starts)
+    values = [value.encode() for _, _, value in given]
+    written = [
+        start.to_bytes(8, "big") + value for start, value in zip(starts, values, strict=True)
+    ]
+    assert rows.keeps(0, 99)
+    assert not rows.keeps(0, 100)
+    assert rows.read(keys, starts) == [None] * 5
+    rows.write(keys, starts, written, starts, values)
+    assert other.logged == one.logged
+    assert other.dropped == one.dropped == 1
+    assert [*other.store.all()] == [*one.store.all()]
+    assert rows.read(keys, starts) == [None, None, written[2], None, written[4]]
+    assert not rows.keeps(100, 150)
+    assert rows.keeps(101, 150)
