@@ -15,6 +15,7 @@ from penstock.errors import (
     SerializationError,
     UnsupportedOperationError,
 )
+from penstock.model.remedies import declared
 from penstock.serving.application import NoSuchCommitError, NotAvailableError
 from penstock.serving.wire.models import ErrorModel
 
@@ -29,8 +30,6 @@ _ALWAYS: tuple[Header, ...] = (
     (b"x-content-type-options", b"nosniff"),
 )
 _RETRY: tuple[Header, ...] = ((b"retry-after", b"1"),)
-#: Codes of errors that a later request may not meet, whatever their class.
-_PASSING = frozenset({"store-not-ready", "slot-unreachable", "worker-lost", "not-running"})
 #: Codes of errors that say that there is no such thing.
 _MISSING = frozenset({"unknown-store", "no-such-letter", "no-such-record"})
 _BAD_REQUEST = (InvalidArgumentError, UnsupportedOperationError, SerializationError)
@@ -79,7 +78,7 @@ def problem(error: BaseException) -> tuple[int, ErrorModel, tuple[Header, ...]]:
     if isinstance(error, TimeoutError):
         text = "the answer took longer than penstock.server.request.timeout.ms"
         return 504, ErrorModel("timed-out", text), _RETRY
-    if isinstance(error, PenstockError) and error.code in _PASSING:
+    if isinstance(error, PenstockError) and declared(error).is_momentary:
         return 503, ErrorModel(error.code, error.message, error.fix), _RETRY
     _log.error("a question could not be answered", exc_info=error)
     code = error.code if isinstance(error, PenstockError) else "internal-error"

@@ -11,13 +11,11 @@ from py4j.protocol import Py4JJavaError, Py4JNetworkError
 
 from penstock.errors import StreamsError
 from penstock.kafka.error_table import Verdict
+from penstock.model.remedies import Remedy, declared, remedy
 from penstock.runtime.spark.driver.failures import (
-    Remedy,
     explained,
     explained_start,
-    has_limit,
     may_pass,
-    remedy,
 )
 from penstock.runtime.spark.worker.kafka_failures import CODES, as_streams_error
 
@@ -70,7 +68,7 @@ def test_every_verdict_on_an_error_of_kafka_has_a_code_with_the_right_remedy() -
 
 def test_only_waiting_for_kafka_itself_has_no_limit() -> None:
     """Nothing can go on without it, and giving up would help nobody."""
-    without = {code for code in RERUN if not has_limit(StreamsError(code, ""))}
+    without = {code for code in RERUN if not declared(StreamsError(code, "")).has_limit}
     assert without == {"broker-away", "broker-unreachable", "not-allowed", "batch-log"}
 
 

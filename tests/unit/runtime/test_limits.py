@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.errors import StreamsError
 from penstock.runtime.spark.exchange.stage_request import Limits
 
 MOST = Limits(64 * 1024 * 1024, 10.0)
@@ -38,5 +39,5 @@ def test_limits_stay_between_the_least_and_the_most(most: int, times: list[float
 
 def test_a_failure_that_has_nothing_to_do_with_size_changes_nothing() -> None:
     """Only a commit that Kafka did not take in time."""
-    assert FIRST.after_failure("worker-lost") == FIRST
-    assert FIRST.after_failure("broker-away").bytes == FIRST.bytes // 4
+    assert FIRST.after_failure(StreamsError("worker-lost", "")) == FIRST
+    assert FIRST.after_failure(StreamsError("broker-away", "")).bytes == FIRST.bytes // 4

@@ -27,11 +27,12 @@ from penstock.config import (
 )
 from penstock.errors import PenstockError, StreamsError
 from penstock.kafka.admin import Admin
+from penstock.model.remedies import Remedy, remedy
 from penstock.model.topic_partition import TopicPartition
 from penstock.processor.listeners import StandbyUpdateListener
 from penstock.runtime.spark.driver.changes.made_anew import MadeAnew
 from penstock.runtime.spark.driver.executors.executor_watch import ExecutorWatch
-from penstock.runtime.spark.driver.failures import Remedy, explained, remedy
+from penstock.runtime.spark.driver.failures import explained
 from penstock.runtime.spark.driver.instances.membership import GroupMember
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
 from penstock.runtime.spark.driver.lanes.accounts import Accounts

@@ -1,4 +1,4 @@
-"""Decides what to do about a failure: run the batch again, begin again, or ask the user.
+"""Names the failures of Kafka and Spark. What is done about each is in ``model.remedies``.
 
 Which errors of Kafka's clients become which code: ``penstock.kafka.error_table``.
 """
@@ -6,66 +6,18 @@ Which errors of Kafka's clients become which code: ``penstock.kafka.error_table`
 from __future__ import annotations
 
 import re
-from enum import Enum
 
 from confluent_kafka import KafkaException
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 
 from penstock.errors import PenstockError, StreamsError, TaskMigratedError
+from penstock.model.remedies import Remedy, declared
 from penstock.runtime.spark.worker.kafka_failures import as_streams_error
 
-
-class Remedy(Enum):
-    """What the driver does about a failure."""
-
-    #: Kafka, Spark or a machine failed, not the program: wait, then run the same batch again.
-    RERUN = "the batch runs again"
-    #: The state of this driver is out of date: begin again with what is committed in Kafka.
-    BEGIN_ANEW = "the application begins again from what is committed"
-    #: The user has decided already, in another instance.
-    END = "the application ends"
-    #: Only the user can decide.
-    ASK = "the uncaught exception handler decides"
-
-
-#: By code of the error; the handler decides about all others.
-_REMEDIES = {
-    **dict.fromkeys(
-        ("broker-away", "broker-unreachable", "client-renewed", "worker-lost", "worker-failed",
-         "slot-unreachable", "batch-log", "read-timeout", "read-failed", "write-failed",
-         "open-transaction", "store-locked", "store-damaged", "not-allowed", "stale-request",
-         "disk-full", "spark-job", "refusal-noticed", "kafka-not-ready", "tls-failed",
-         "group-in-use", "registry-unavailable", "registry-login"),
-        Remedy.RERUN,
-    ),
-    **dict.fromkeys(
-        # A deleted topic of a pattern is left out from then on, and one that was created again may
-        # have fewer partitions. A source that is missing by name is refused when the application
-        # begins again.
-        ("fenced", "not-leading", "offset-out-of-range", "partitions-changed", "unknown-topic",
-         "unknown-partition"),
-        Remedy.BEGIN_ANEW,
-    ),
-    "application-shut-down": Remedy.END,
-}  # fmt: skip
-#: The application waits for these without limit: nothing is wrong with the program.
-_WITHOUT_LIMIT = frozenset(
-    {"broker-away", "broker-unreachable", "kafka-not-ready", "not-allowed", "batch-log"}
-)
-_SETUP = frozenset({"not-allowed", "tls-failed"})
 _LAST_LINE = re.compile(r"\n(\w[\w.]*(?:Error|Exception)[^\n]*)")
 _NOT_INSTALLED = re.compile(
     r"ModuleNotFoundError: [^\n]*|No module named [^\n]*|Python in worker has different[^\n]*"
 )
-
-
-def remedy(error: BaseException) -> Remedy:
-    return _REMEDIES.get(getattr(error, "code", ""), Remedy.ASK)
-
-
-def has_limit(error: BaseException) -> bool:
-    """Tell whether ``task.timeout.ms`` limits the waiting."""
-    return getattr(error, "code", "") not in _WITHOUT_LIMIT
 
 
 def fenced(generation: int) -> TaskMigratedError:
@@ -77,11 +29,6 @@ def fenced(generation: int) -> TaskMigratedError:
     )
 
 
-def is_setup(error: BaseException) -> bool:
-    """Tell whether a failure at the start is probably a wrong login."""
-    return getattr(error, "code", "") in _SETUP
-
-
 def may_pass(error: BaseException, *, is_late: bool) -> bool:
     """Tell whether a failure at the start may pass, because the cluster is starting or moving.
 
@@ -89,8 +36,8 @@ def may_pass(error: BaseException, *, is_late: bool) -> bool:
         is_late: whether the time for a first answer is over. If the cluster has answered that it is
             not ready, the wait is longer.
     """
-    has_answered = getattr(error, "code", "") == "kafka-not-ready"
-    return (has_answered or not is_late) and remedy(error) is Remedy.RERUN and not is_setup(error)
+    known, has_answered = declared(error), getattr(error, "code", "") == "kafka-not-ready"
+    return (has_answered or not is_late) and known.remedy is Remedy.RERUN and not known.is_setup
 
 
 def explained(error: BaseException) -> PenstockError:

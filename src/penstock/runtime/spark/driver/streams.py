@@ -26,6 +26,7 @@ from penstock.config import (
 )
 from penstock.errors import ConfigError, InvalidStateError, PenstockError
 from penstock.kafka.broker_registry import running_project_broker
+from penstock.model.remedies import Remedy, remedy
 from penstock.model.time.duration import Duration, to_ms
 from penstock.processor.listeners import StandbyUpdateListener, StateRestoreListener
 from penstock.runtime.background import begun
@@ -35,11 +36,9 @@ from penstock.runtime.signals import on_signals
 from penstock.runtime.spark.driver.application_run import ApplicationRun
 from penstock.runtime.spark.driver.batch_runner import BatchRunner
 from penstock.runtime.spark.driver.failures import (
-    Remedy,
     explained,
     explained_start,
     may_pass,
-    remedy,
 )
 from penstock.runtime.spark.driver.observing.failure_log import now_ms
 from penstock.runtime.spark.driver.observing.idle import is_idle

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from penstock.kernel.clocks import Clocks
+from penstock.model.remedies import declared
 from penstock.model.task_id import TaskId
 from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.exchange.measures import Span
@@ -28,13 +29,13 @@ class Limits(NamedTuple):
         """Return the limits of a first batch: nobody knows yet how fast its results are taken."""
         return self._replace(bytes=min(self.bytes, _FIRST_BYTES))
 
-    def after_failure(self, code: str) -> Limits:
+    def after_failure(self, error: BaseException) -> Limits:
         """Return smaller limits if a stage could not write its results in time.
 
         The rerun of a batch that is as large as before would fail again, and what a quota lets
         through would be spent on records that are aborted.
         """
-        return self._smaller() if code in _TOO_SLOW else self
+        return self._smaller() if declared(error).is_slow_commit else self
 
     def after_success(self, most: Limits, seconds: float) -> Limits:
         """Return larger limits after a short batch, up to ``most``, smaller after a long one."""
@@ -48,8 +49,6 @@ class Limits(NamedTuple):
         return self._replace(bytes=max(self.bytes // _STEP, min(self.bytes, _FEWEST_BYTES)))
 
 
-#: Errors of a commit that Kafka did not take in time.
-_TOO_SLOW = frozenset({"broker-away", "write-failed", "client-renewed"})
 _STEP, _FEWEST_BYTES, _FIRST_BYTES = 4, 64 * 1024, 4 * 1024 * 1024
 #: Batches that take less time may be larger; those that take more become smaller.
 _SHORT_S, _LONG_S = 2.0, 8.0

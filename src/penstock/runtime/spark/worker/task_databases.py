@@ -15,10 +15,11 @@ from penstock.kernel.operators.topics.source import SourceDecoder
 from penstock.kernel.raw_columns import RawColumns, listed
 from penstock.kernel.record_queue import RawRecord
 from penstock.kernel.settings import TaskSettings
+from penstock.model.remedies import declared
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.exchange.plan import Plan
 from penstock.runtime.spark.exchange.stage_request import Restore
-from penstock.state.engine.damaged import DAMAGED, DISK_FULL, set_aside
+from penstock.state.engine.damaged import DAMAGED, set_aside
 from penstock.state.engine.pending import Checkpoint, PendingStore
 from penstock.state.engine.rocks import OpenEngine, open_rocks
 from penstock.state.spec import StoreHeaders
@@ -29,8 +30,6 @@ log = logging.getLogger(__name__)
 #: Return a record of a source topic as its source node saw it, or None if the source skipped it.
 AsRead = Callable[[RawRecord], RawRecord | None]
 
-#: Codes of errors after which a database is opened again.
-_REOPENED = frozenset({DAMAGED, DISK_FULL, "store-write-failed"})
 #: How many causes of an error are searched; a longer chain must be a cycle.
 _DEPTH = 20
 
@@ -296,7 +295,7 @@ def store_failure(error: BaseException) -> StoreError | None:
     for _ in range(_DEPTH):
         if cause is None:
             return None
-        if isinstance(cause, StoreError) and cause.code in _REOPENED:
+        if isinstance(cause, StoreError) and declared(cause).reopens_stores:
             return cause
         cause = cause.__cause__ or cause.__context__
     return None

@@ -13,9 +13,10 @@ from collections.abc import Collection, Mapping
 from concurrent.futures import Future, wait
 
 from penstock.errors import PenstockError, StreamsError
+from penstock.model.remedies import Remedy, remedy
 from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.background import begun
-from penstock.runtime.spark.driver.failures import Remedy, explained, remedy
+from penstock.runtime.spark.driver.failures import explained
 from penstock.runtime.spark.driver.threads.shared_offsets import Offsets
 
 log = logging.getLogger(__name__)

@@ -13,9 +13,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.errors import PenstockError
+from penstock.model.remedies import Remedy, declared, remedy
 from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.logs import log_about
-from penstock.runtime.spark.driver.failures import Remedy, explained, has_limit, remedy
+from penstock.runtime.spark.driver.failures import explained
 from penstock.runtime.spark.driver.lanes.gate import Turn
 from penstock.runtime.spark.driver.lanes.lane_inputs import LaneInputs, Planned, within
 from penstock.runtime.spark.driver.lanes.shared import Shared
@@ -478,7 +479,7 @@ class Lane:
         now, before = time.monotonic(), self._trouble
         attempts = 0 if before is None else before.attempts + 1
         # The limit counts from the first failure, and not while Kafka cannot be reached.
-        since = ((before and before.since) or now) if has_limit(failure) else None
+        since = ((before and before.since) or now) if declared(failure).has_limit else None
         is_over = since is not None and now - since >= shared.pace.task_timeout_s
         if remedy(failure) is not Remedy.RERUN or is_over:
             self._trouble = _Trouble(failure, attempts, math.inf, since)
@@ -488,7 +489,7 @@ class Lane:
         level = logging.WARNING if attempts in (0, 3) or attempts % 10 == 0 else logging.DEBUG
         log.log(level, "waiting %.1f s, then trying again: %s", pause_s, failure.message)
         self._trouble = _Trouble(failure, attempts, now + pause_s, since)
-        self._limits = self._limits.after_failure(failure.code)
+        self._limits = self._limits.after_failure(failure)
         with shared.gate.changed:
             shared.accounts.progress.reruns += 1
             shared.accounts.progress.failures.note(failure)

@@ -7,7 +7,8 @@ import threading
 from collections.abc import Callable
 
 from penstock.errors import PenstockError
-from penstock.runtime.spark.driver.failures import Remedy, explained, remedy
+from penstock.model.remedies import Remedy, remedy
+from penstock.runtime.spark.driver.failures import explained
 from penstock.runtime.spark.driver.lanes.accounts import Accounts
 from penstock.runtime.spark.driver.to_spark import SparkSinks
 from penstock.runtime.spark.exchange.batch_log import Cut

@@ -24,6 +24,7 @@ from penstock.errors import (
 )
 from penstock.kafka.client_config import consumer_settings
 from penstock.kernel.serdes import required_serde
+from penstock.model.remedies import declared
 from penstock.runtime.settings import plan_fingerprint, task_settings
 from penstock.runtime.spark.driver.instances.beacon import Life
 from penstock.runtime.spark.driver.instances.pulse import process_pulse
@@ -79,9 +80,6 @@ log = logging.getLogger(__name__)
 
 #: How long to wait for a silent slot. After that, the caller has to ask again.
 _SILENCE_S = 5.0
-_PASSING = frozenset(
-    {"store-not-ready", "slot-unreachable", "worker-lost", "copy-catching-up", "store-not-copied"}
-)
 _OF_USERS = frozenset(StoreKind) - {
     StoreKind.OUTER_JOIN,
     StoreKind.TIME_ORDERED_BUFFER,
@@ -268,7 +266,7 @@ class ServedStreams:
         try:
             found = copies.answer(info.name, partition, question, waits=waits)
         except StreamsError as error:
-            if error.code in _PASSING:
+            if declared(error).is_momentary:
                 raise NotAvailableError("store-not-ready", error.message, error.fix) from error
             raise
         if found is None:
@@ -498,7 +496,7 @@ def _asked(
             info.name, partition, "answer", (question,)
         )
     except PenstockError as error:
-        if error.code in _PASSING:
+        if declared(error).is_momentary:
             raise _not_ready(partition % runner.used_slots, info.name) from error
         raise
     return found

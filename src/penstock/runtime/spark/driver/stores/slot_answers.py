@@ -6,13 +6,13 @@ import time
 from typing import Any
 
 from penstock.errors import PenstockError, StreamsError
+from penstock.model.remedies import declared
 from penstock.runtime.spark.driver.batch_runner import BatchRunner
 from penstock.runtime.spark.exchange.channel import Waiting
 from penstock.runtime.spark.exchange.questions import ReadStore, SlotId
 
 #: How long to wait for a slot that is being started or restored.
 _PATIENCE_S = 10.0
-_PASSING = frozenset({"store-not-ready", "slot-unreachable", "worker-lost"})
 
 
 class SlotAnswers:
@@ -47,7 +47,7 @@ class SlotAnswers:
                     raise _not_ready(slot, store)
                 return runner.questions.ask(endpoint, question, waiting)
             except PenstockError as error:
-                if error.code not in _PASSING or time.monotonic() >= deadline:
+                if not declared(error).is_momentary or time.monotonic() >= deadline:
                     raise
                 time.sleep(0.1)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from penstock.errors import PenstockError
+from penstock.model.remedies import declared
 from penstock.query import (
     FailureReason,
     Position,
@@ -75,7 +76,7 @@ def _result(
     try:
         found = query.shaped(kind, view.call(partition, method, arguments))
     except PenstockError as error:
-        is_away = error.code in ("store-not-copied", "store-not-ready", "copy-catching-up")
+        is_away = declared(error).is_momentary
         reason = FailureReason.NOT_PRESENT if is_away else FailureReason.STORE_EXCEPTION
         return QueryResult(None, position, reason, str(error))
     info: tuple[str, ...] = ()

@@ -12,6 +12,7 @@ from typing import Any
 from pyspark import SparkContext
 
 from penstock.errors import PenstockError
+from penstock.model.remedies import declared
 from penstock.runtime.spark.driver.executors.spark_executors import ExecutorId, placed
 from penstock.runtime.spark.driver.failures import explained
 from penstock.runtime.spark.driver.session import ask_jvm
@@ -26,8 +27,6 @@ _SCHEDULER_POOL = "penstock"
 _PAUSE_S, _MOST_PAUSE_S = 0.5, 10.0
 #: A failure after so long a time has nothing to do with the one before it.
 _STEADY_S = 60.0
-#: Errors of a job after which another attempt cannot succeed.
-_FINAL = frozenset({"spark-lost", "executor-setup"})
 _JVM_S = 2.0
 
 
@@ -103,7 +102,7 @@ class ThreadJob:
                     return
                 self.error = explained(error)
                 self._failed()
-                if self.error.code in _FINAL:
+                if declared(self.error).ends_jobs:
                     return
                 log.warning(
                     "Spark has ended stream threads, they are started again: %s", self.error
