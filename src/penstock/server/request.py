@@ -11,6 +11,7 @@ from penstock.server.applying import PASSING
 from penstock.server.commands.command import Command
 from penstock.server.commands.ids import command_id_of
 from penstock.server.connectors import is_about_connectors
+from penstock.server.created_topics import refuse_missing_topic
 from penstock.server.entities.facts import Facts
 from penstock.server.entities.listings import Entity, entity, listed
 from penstock.server.entities.queries import plan_description, query_description
@@ -32,6 +33,7 @@ from penstock.sql.ast import statements as ast
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query
 from penstock.sql.engine import SqlEngine
+from penstock.sql.ksql_settings import is_unknown_ksql
 from penstock.sql.setting_names import layered
 from penstock.sql.statements.explaining import warnings_of
 from penstock.sql.syntax.parser import StatementText, split_statements
@@ -153,6 +155,8 @@ class Request:
             with self._node.planning:
                 trial = session.trial_of(piece, number=number)
             self._node.topic_rules.check(before, trial, self._access)
+            if self._node.cluster is not None:
+                refuse_missing_topic(piece.statement, before, trial)
         except PenstockError as error:
             raise _refused(error, piece) from None
         return trial
@@ -198,7 +202,9 @@ class Request:
         """Apply SET, UNSET, DEFINE and UNDEFINE to the statements after them."""
         match statement:
             case admin.SetProperty(name, value):
-                self._properties |= self._node.checked({name: value})
+                # What the trial took with a warning changes nothing, also in later statements.
+                known = None if is_unknown_ksql(name) else value
+                self._properties |= self._node.checked({name: known})
             case admin.UnsetProperty(name):
                 self._properties.pop(name, None)
             case admin.Define(name, value):

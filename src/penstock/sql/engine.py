@@ -78,8 +78,9 @@ class SqlEngine:
     [None, 'CTAS_VIEWS_0']
 
     Args:
-        config: Settings by their ksqlDB names, such as ``ksql.service.id``; SET overrides them. An
-        unknown name that begins with ``ksql.`` is refused.
+        config: Settings by their ksqlDB names, such as ``ksql.service.id``; SET overrides them. A
+        name that begins with ``ksql.`` is refused if it is a misspelt setting, and otherwise
+        changes nothing if it is not known.
         functions: Functions of users, made with ``@udf``, ``@udaf`` and ``@udtf``.
         registry: The registry for schemas of AVRO, PROTOBUF and JSON_SR; by default, the one that
             the settings name.

@@ -239,8 +239,17 @@ def is_ksql_setting(name: str) -> bool:
 
 
 def has_no_effect(name: str) -> bool:
-    """Return whether a setting is accepted only so that scripts of ksqlDB run."""
-    return name in _WITHOUT_EFFECT
+    """Return whether a setting is accepted only so that scripts of ksqlDB run.
+
+    That is one of ksqlDB without a meaning here, or one that this version does not know.
+    """
+    return name in _WITHOUT_EFFECT or is_unknown_ksql(name)
+
+
+def is_unknown_ksql(name: str) -> bool:
+    """Return whether a name looks like a setting of ksqlDB that is not known here."""
+    is_streams = name.startswith("ksql.streams.")
+    return name.startswith("ksql.") and not is_streams and not is_ksql_setting(name)
 
 
 def application_id(settings: Mapping[str, str], query_id: str) -> str:

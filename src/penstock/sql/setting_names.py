@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import logging
 import re
 from collections.abc import Iterable, Mapping
 
@@ -16,8 +17,15 @@ from penstock.config import (
 from penstock.errors import ConfigError
 from penstock.model.sql.errors import AnalysisError
 from penstock.model.sql.span import Span
-from penstock.sql.ksql_settings import KSQL_NAMES, NUMBERS, SERVICE_ID, is_ksql_setting
+from penstock.sql.ksql_settings import (
+    KSQL_NAMES,
+    NUMBERS,
+    SERVICE_ID,
+    is_ksql_setting,
+    is_unknown_ksql,
+)
 
+_log = logging.getLogger(__name__)
 STREAMS_PREFIX = "ksql.streams."
 KSQL_PREFIX = "ksql."
 #: The prefix of the settings that Kafka Streams has for its own tests.
@@ -146,6 +154,20 @@ def check_setting(name: str, value: str | None, span: Span | None) -> None:
     )
 
 
+def check_written(name: str, value: str | None, span: Span | None) -> None:
+    """Check a setting of a script or a file, which may be written for another version of ksqlDB.
+
+    An unknown name that begins with ``ksql.`` is refused only if it is nearly that of a setting.
+
+    Raises:
+        AnalysisError: with the place of the statement.
+    """
+    if is_unknown_ksql(name) and _close(name, KSQL_NAMES, 0.8) is None:
+        _log.warning("%s is not a setting that is known here: it changes nothing", name)
+        return
+    check_setting(name, value, span)
+
+
 def _close(name: str, known: Iterable[str], likeness: float) -> str | None:
     return next(iter(difflib.get_close_matches(name, sorted(known), n=1, cutoff=likeness)), None)
 
@@ -175,14 +197,14 @@ def _check_value(name: str, value: str, span: Span | None) -> None:
 
 
 def check_given(settings: Mapping[str, str]) -> None:
-    """Refuse unknown ``ksql.`` settings of an engine. Other names are for Kafka and Spark.
+    """Refuse misspelt ``ksql.`` settings of an engine. Other names are for Kafka and Spark.
 
     Raises:
         AnalysisError: ``unknown-setting`` or ``bad-setting``.
     """
     for name, value in settings.items():
         if name.startswith(KSQL_PREFIX):
-            check_setting(name, value, None)
+            check_written(name, value, None)
 
 
 def is_changeable(name: str) -> bool:

@@ -1,7 +1,15 @@
-"""Statements of a request: each is parsed once, from the check to the command that runs."""
+"""Statements of a request: each is parsed once, from the check to the command that runs.
+
+Exercises ``created_topics``.
+"""
+
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from penstock.server.errors import BadStatementError
+from penstock.server.node import ServerNode
 from penstock.sql.syntax import parser
 from tests.unit.server.memory import new_node
 
@@ -61,3 +69,47 @@ def test_a_variable_has_the_value_that_it_has_there(parsed: list[str]) -> None:
     assert "1 AS C" in plans[0]
     assert "2 AS C" in plans[1]
     assert len(parsed) == 7
+
+
+def test_a_script_for_another_version_of_ksqldb_runs() -> None:
+    """Its SET is taken with a warning; a property of a request is refused with ksqlDB's code."""
+    node, _ = new_node()
+    node.start()
+    made = node.execute(f"SET 'ksql.made.up' = '1'; {STREAM} UNSET 'ksql.made.up';")
+    node.close()
+    assert [each["@type"] for each in made] == ["currentStatus"]
+
+
+def node_with_topics(*topics: str) -> tuple[ServerNode, list[set[str]]]:
+    """Return a node over a cluster that has these topics, and what it is asked to make."""
+    made: list[set[str]] = []
+    cluster = SimpleNamespace(
+        partitions=lambda: dict.fromkeys(topics, 3),
+        make_topics=lambda catalog: made.append(set(catalog.topics) - set(topics)),
+        admin=SimpleNamespace(list_consumer_groups=lambda: (), topics=dict),
+        close=lambda: None,
+    )
+    node, _ = new_node()
+    node.start()
+    node.cluster = cast(Any, cluster)
+    return node, made
+
+
+def test_a_topic_that_nobody_asked_for_is_not_created() -> None:
+    """As in ksqlDB: a misspelt name would make an empty one."""
+    node, made = node_with_topics("clicks")
+    create = "CREATE STREAM {} (k INT KEY, v INT) WITH (KAFKA_TOPIC='{}', FORMAT='JSON'{});"
+    with pytest.raises(BadStatementError, match="topic 'clikcs' does not exist") as refused:
+        node.execute(create.format("a", "clikcs", ""))
+    assert "PARTITIONS=1" in str(refused.value)
+    assert made == []
+    node.execute(create.format("a", "clicks", ""))
+    node.execute(create.format("b", "new", ", PARTITIONS=2"))
+    assert made == [set(), {"new"}]
+    script = (
+        "CREATE STREAM c WITH (KAFKA_TOPIC='copied') AS SELECT * FROM a;"
+        + create.format("again", "copied", "")
+        + create.format("b", "gone", "").replace("STREAM", "STREAM IF NOT EXISTS")
+    )
+    assert len(node.execute(script)) == 3
+    node.close()

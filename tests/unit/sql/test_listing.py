@@ -92,7 +92,6 @@ def test_extended_streams_tell_who_uses_them(sql: str) -> None:
     ("name", "advice"),
     [
         ("ksql.service.ids", "'ksql.service.id'"),
-        ("ksql.made.up", "SHOW PROPERTIES"),
         ("ksql.streams.comit.interval.ms", "commit.interval.ms"),
     ],
 )
@@ -103,6 +102,16 @@ def test_unknown_setting_of_ksqldb_is_refused(name: str, advice: str) -> None:
     assert advice in (error.fix or "")
     with pytest.raises(SqlError):
         SqlEngine({name: "1"})
+
+
+def test_setting_of_another_version_is_taken_with_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Scripts and files of ksqlDB work; SET and the log say that it changes nothing."""
+    (result,) = SqlEngine().execute("SET 'ksql.made.up' = '1';")
+    assert result.message == "ksql.made.up = 1, which changes nothing here"
+    assert SqlEngine({"ksql.made.up": "1"}).settings["ksql.made.up"] == "1"
+    assert [each.count("ksql.made.up is not a setting") for each in caplog.messages] == [1, 1]
 
 
 def test_setting_without_effect_says_so() -> None:

@@ -19,6 +19,7 @@ from penstock.sql.setting_names import (
     check_changeable,
     check_setting,
     check_system,
+    check_written,
     layered,
     reaches_running_queries,
 )
@@ -57,7 +58,7 @@ def _control(catalog: Catalog, statement: admin.ControlQuery, name: str) -> None
 
 def set_property(catalog: Catalog, statement: admin.SetProperty, sql: str) -> StatementResult:
     check_changeable(statement.name, statement.span)
-    check_setting(statement.name, statement.value, statement.span)
+    check_written(statement.name, statement.value, statement.span)
     # The later of two names of one setting wins.
     catalog.properties = layered(catalog.properties, {statement.name: statement.value})
     return _set(statement, sql)
@@ -109,7 +110,7 @@ def _set(statement: admin.SetProperty | admin.AlterSystem, sql: str) -> Statemen
 
 def unset_property(catalog: Catalog, statement: admin.UnsetProperty, sql: str) -> StatementResult:
     check_changeable(statement.name, statement.span)
-    check_setting(statement.name, None, statement.span)
+    check_written(statement.name, None, statement.span)
     for name in (statement.name, alias_of(statement.name)):
         catalog.properties.pop(name, None)
     return StatementResult("unset", sql, f"{statement.name} unset")
