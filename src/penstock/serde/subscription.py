@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from penstock.model.record import Headers
 from penstock.model.subscription import (
+    SUBSCRIPTION_VERSION,
     Instruction,
     SubscriptionResponseWrapper,
     SubscriptionWrapper,
@@ -21,6 +22,9 @@ V = TypeVar("V")
 _HAS_NO_HASH = 0x80
 _HASH_SIZE = 16
 _PARTITION = struct.Struct(">i")
+#: The size of a subscription with a hash and a partition whose primary key has no bytes.
+_SHORTEST = 2 + _HASH_SIZE + _PARTITION.size
+_INSTRUCTIONS = {each.value: each for each in Instruction}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +141,19 @@ def split_subscription(
     data: bytes,
 ) -> tuple[int, bytes | None, Instruction, bytes, int | None]:
     """Return version, hash, instruction, the bytes of the primary key, and the partition."""
-    version, hash_, instruction, body = _split(data, 1)
+    if len(data) >= _SHORTEST and data[0] == SUBSCRIPTION_VERSION:
+        # Nearly all subscriptions: they have a hash, and are as new as this code.
+        start, end = 2 + _HASH_SIZE, -_PARTITION.size
+        (partition,) = _PARTITION.unpack(data[end:])
+        instruction = _INSTRUCTIONS.get(data[1]) or Instruction(data[1])
+        return SUBSCRIPTION_VERSION, data[2:start], instruction, data[start:end], partition
+    version, hash_, kind, body = _split(data, 1)
     if version == 0:
-        return version, hash_, Instruction(instruction[0]), body, None
+        return version, hash_, Instruction(kind[0]), body, None
     if len(body) < _PARTITION.size:
         raise _too_short(data)
     (partition,) = _PARTITION.unpack(body[-_PARTITION.size :])
-    return version, hash_, Instruction(instruction[0]), body[: -_PARTITION.size], partition
+    return version, hash_, Instruction(kind[0]), body[: -_PARTITION.size], partition
 
 
 def join_response(version: int, hash_: bytes | None, foreign_value: bytes | None) -> bytes:
