@@ -45,7 +45,7 @@ def build() -> Topology:
         # The new key sends the orders through a topic with as many partitions as products has.
         .select_key(lambda _, order: order.product_id)
         .join(products, priced, name="by-product", key_serde=str, value_serde=Order)
-        .to("priced-orders", value_serde=PricedOrder)
+        .to("priced-orders", value=PricedOrder)
     )
     return builder.build()
 
@@ -56,6 +56,6 @@ def build_wrong() -> Topology:
     (
         builder.stream("orders", value=Order)
         .join(products, priced)
-        .to("priced-orders", value_serde=PricedOrder)
+        .to("priced-orders", value=PricedOrder)
     )
     return builder.build()

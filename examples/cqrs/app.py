@@ -68,7 +68,7 @@ def write_side(builder: StreamsBuilder) -> None:
     (
         builder.stream("library-commands", value=Command, name="commands")
         .process(Decide, name="decide")
-        .to("library-events", value_serde=Event, name="events")
+        .to("library-events", value=Event, name="events")
     )
 
 

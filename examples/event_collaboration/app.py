@@ -58,7 +58,7 @@ def payments(builder: StreamsBuilder) -> None:
     (
         builder.stream("orders-placed", value=OrderPlaced, name="payments-in")
         .map_values(pay)
-        .to("payments-processed", value_serde=PaymentProcessed, name="payments-out")
+        .to("payments-processed", value=PaymentProcessed, name="payments-out")
     )
 
 
@@ -68,7 +68,7 @@ def inventory(builder: StreamsBuilder) -> None:
         builder.stream("payments-processed", value=PaymentProcessed, name="inventory-in")
         .filter(lambda _, payment: payment.status == "paid")
         .map_values(lambda paid: InventoryReserved(paid.order_id, paid.items, paid.email))
-        .to("inventory-reserved", value_serde=InventoryReserved, name="inventory-out")
+        .to("inventory-reserved", value=InventoryReserved, name="inventory-out")
     )
 
 
@@ -77,7 +77,7 @@ def notifier(builder: StreamsBuilder) -> None:
     (
         builder.stream("inventory-reserved", value=InventoryReserved, name="notifier-in")
         .map_values(lambda done: NotificationSent(done.order_id, "mail" if done.email else "post"))
-        .to("notifications-sent", value_serde=NotificationSent, name="notifier-out")
+        .to("notifications-sent", value=NotificationSent, name="notifier-out")
     )
 
 

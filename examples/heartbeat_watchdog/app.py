@@ -66,11 +66,7 @@ class Watchdog(Processor[str, str, str, Alert]):
 
 def build() -> Topology:
     builder = StreamsBuilder()
-    (
-        builder.stream("heartbeats")
-        .process(Watchdog, name="watchdog")
-        .to("alerts", value_serde=Alert)
-    )
+    (builder.stream("heartbeats").process(Watchdog, name="watchdog").to("alerts", value=Alert))
     return builder.build()
 
 

@@ -35,6 +35,6 @@ def build() -> Topology:
         builder.stream("orders", value=Order)
         .filter(col("amount") > 100)
         .map_values(enrich)
-        .to("high-value-orders", value_serde=HighValueOrder)
+        .to("high-value-orders", value=HighValueOrder)
     )
     return builder.build()

@@ -52,7 +52,7 @@ def build() -> Topology:
     (
         builder.stream("contracts-history", value=Contract)
         .process_values(OnlyNewer, name="only-newer")
-        .to("contracts-latest", value_serde=Contract)
+        .to("contracts-latest", value=Contract)
     )
     return builder.build()
 

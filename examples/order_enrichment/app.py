@@ -64,7 +64,7 @@ def build() -> Topology:
     products = builder.global_table("products", value=Product)
     payments = builder.stream("payments", value=Payment)
 
-    orders.join(users, UserOrder).to("orders-with-users", value_serde=UserOrder)
+    orders.join(users, UserOrder).to("orders-with-users", value=UserOrder)
 
     orders.join(
         products,
@@ -72,7 +72,7 @@ def build() -> Topology:
             order.order_id, product.title, product.price * order.quantity
         ),
         key=lambda _, order: order.product_id,
-    ).to("orders-with-products", value_serde=PricedOrder)
+    ).to("orders-with-products", value=PricedOrder)
 
     orders_by_id = orders.select_key(lambda _, order: order.order_id)
     orders_by_id.join(
@@ -83,5 +83,5 @@ def build() -> Topology:
         key_serde=str,
         value_serde=Order,
         other_value_serde=Payment,
-    ).to("matched-payments", value_serde=MatchedEvent)
+    ).to("matched-payments", value=MatchedEvent)
     return builder.build()

@@ -85,7 +85,7 @@ def build() -> Topology:
         .default_branch(name="invalid")
     )
     # An order that cannot be processed is kept for people to look at, not lost.
-    checked["order-invalid"].to("rejected-orders", value_serde=OrderEvent)
+    checked["order-invalid"].to("rejected-orders", value=OrderEvent)
     (
         checked["order-valid"]
         .process_values(OnlyOnce, name="only-once")

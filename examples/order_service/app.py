@@ -45,7 +45,7 @@ def build() -> Topology:
         builder.stream("orders", value=Order)
         .filter(lambda _, order: order.amount > 0)
         .map_values(enrich)
-        .to("processed-orders", value_serde=ProcessedOrder)
+        .to("processed-orders", value=ProcessedOrder)
     )
     return builder.build()
 

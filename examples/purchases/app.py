@@ -52,7 +52,7 @@ def reward(purchase: Purchase) -> Reward:
 def build() -> Topology:
     builder = StreamsBuilder()
     purchases = builder.stream("transactions", value=Purchase).map_values(Purchase.masked)
-    purchases.map_values(pattern).to("patterns", value_serde=PurchasePattern)
-    purchases.map_values(reward).to("rewards", value_serde=Reward)
-    purchases.to("purchases", value_serde=Purchase)
+    purchases.map_values(pattern).to("patterns", value=PurchasePattern)
+    purchases.map_values(reward).to("rewards", value=Reward)
+    purchases.to("purchases", value=Purchase)
     return builder.build()

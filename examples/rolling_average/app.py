@@ -41,6 +41,6 @@ def build() -> Topology:
         .to_stream(lambda key, _: f"{key.key} until {key.window.end_time:%H:%M}")
         # An average has sum and count, too: they are what it is made of.
         .map_values(lambda found: Average(found["mean"]["avg"], found["mean"]["count"]))
-        .to("rolling-averages", key_serde=str, value_serde=Average)
+        .to("rolling-averages", key=str, value=Average)
     )
     return builder.build()

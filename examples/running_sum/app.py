@@ -34,7 +34,7 @@ def build() -> Topology:
     (
         builder.stream("amounts", value=int)
         .process(RunningSum, "my-state-store", name="add-up")
-        .to("running-sums", value_serde=int)
+        .to("running-sums", value=int)
     )
     return builder.build()
 

@@ -27,6 +27,7 @@ from penstock.dsl.operators.aggregations.folds import (
 from penstock.dsl.operators.aggregations.group_by import Grouping
 from penstock.dsl.options.java_arguments import names_options
 from penstock.dsl.options.naming import Named, name_of
+from penstock.dsl.options.stream_options import either
 from penstock.dsl.plan.materialize import StoreOptions, materialized_of
 from penstock.expr.aggregate import Aggregate
 from penstock.model.windows.definitions import (
@@ -58,6 +59,8 @@ class KGroupedStream(Generic[K, V]):
         *,
         key_serde: SerdeLike[K] | None = None,
         value_serde: SerdeLike[int] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[int] | None = None,
     ) -> KTable[K, int]:
         """Count the records of each key.
 
@@ -66,8 +69,14 @@ class KGroupedStream(Generic[K, V]):
             name: Name of the processor.
             key_serde: Serde of the store's keys.
             value_serde: Serde of the counts; 8 bytes, big-endian, if not given.
+            key: Another spelling of ``key_serde``.
+            value: Another spelling of ``value_serde``.
         """
-        options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
+        options = materialized_of(
+            materialized,
+            key_serde=either(key_serde, key, "key_serde and key"),
+            value_serde=either(value_serde, value, "value_serde and value"),
+        )
         return self._aggregated(counting(), count_options(self._grouping, options), name)
 
     def reduce(
@@ -78,6 +87,8 @@ class KGroupedStream(Generic[K, V]):
         *,
         key_serde: SerdeLike[K] | None = None,
         value_serde: SerdeLike[V] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[V] | None = None,
     ) -> KTable[K, V]:
         """Reduce the values of each key to one value of the same type.
 
@@ -88,8 +99,14 @@ class KGroupedStream(Generic[K, V]):
             name: Name of the processor.
             key_serde: Serde of the store's keys.
             value_serde: Serde of the store's values.
+            key: Another spelling of ``key_serde``.
+            value: Another spelling of ``value_serde``.
         """
-        options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
+        options = materialized_of(
+            materialized,
+            key_serde=either(key_serde, key, "key_serde and key"),
+            value_serde=either(value_serde, value, "value_serde and value"),
+        )
         return self._aggregated(reducing(reducer), options, name)
 
     def aggregate(

@@ -391,6 +391,8 @@ class KStream(Generic[K, V]):
         *,
         key_serde: SerdeLike[K] | None = None,
         value_serde: SerdeLike[V] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[V] | None = None,
         partitioner: StreamPartitioner | None = None,
         name: str | Named | None = None,
     ) -> None:
@@ -401,14 +403,16 @@ class KStream(Generic[K, V]):
             produced: Serdes, partitioner and name as an option object.
             key_serde: Serde of the keys; by default, that of the stream.
             value_serde: Serde of the values; by default, that of the stream.
+            key: Another spelling of ``key_serde``.
+            value: Another spelling of ``value_serde``.
             partitioner: ``(topic, key, value, partitions)`` to the partitions to write to.
             name: Name of the sink.
         """
         options = options_of(
             Produced,
             produced,
-            key_serde=key_serde,
-            value_serde=value_serde,
+            key_serde=either(key_serde, key, "key_serde and key"),
+            value_serde=either(value_serde, value, "value_serde and value"),
             partitioner=partitioner,
             name=name_of(name),
         )
@@ -421,6 +425,8 @@ class KStream(Generic[K, V]):
         *,
         key_serde: SerdeLike[K] | None = None,
         value_serde: SerdeLike[V] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[V] | None = None,
         name: str | Named | None = None,
     ) -> KStream[K, V]:
         """Write to a topic of the user, and read it again.
@@ -430,8 +436,8 @@ class KStream(Generic[K, V]):
         options = options_of(
             Produced,
             produced,
-            key_serde=key_serde,
-            value_serde=value_serde,
+            key_serde=either(key_serde, key, "key_serde and key"),
+            value_serde=either(value_serde, value, "value_serde and value"),
             name=name_of(name),
         )
         return KStream(write_and_read_stream(self._stream, topic, options))
@@ -445,6 +451,8 @@ class KStream(Generic[K, V]):
         partitioner: StreamPartitioner | None = None,
         key_serde: SerdeLike[K] | None = None,
         value_serde: SerdeLike[V] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[V] | None = None,
     ) -> KStream[K, V]:
         """Send the stream through an internal topic, so that one task has all records of a key.
 
@@ -455,6 +463,8 @@ class KStream(Generic[K, V]):
             partitioner: ``(topic, key, value, partitions)`` to the partitions to write to.
             key_serde: Serde of the topic's keys; by default, the configured one.
             value_serde: Serde of the topic's values; by default, that of the stream.
+            key: Another spelling of ``key_serde``.
+            value: Another spelling of ``value_serde``.
         """
         options = options_of(
             Repartitioned,
@@ -462,8 +472,8 @@ class KStream(Generic[K, V]):
             name=name_of(name),
             number_of_partitions=num_partitions,
             partitioner=partitioner,
-            key_serde=key_serde,
-            value_serde=value_serde,
+            key_serde=either(key_serde, key, "key_serde and key"),
+            value_serde=either(value_serde, value, "value_serde and value"),
         )
         return KStream(repartition(self._stream, options))
 
@@ -500,6 +510,8 @@ class KStream(Generic[K, V]):
         *,
         key_serde: SerdeLike[K] | None = None,
         value_serde: SerdeLike[V] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[V] | None = None,
     ) -> KTable[K, V]:
         """Make a table: each record is the new value of its key, and None deletes the key.
 
@@ -508,8 +520,14 @@ class KStream(Generic[K, V]):
             name: Name of the processor.
             key_serde: Serde of the store's keys.
             value_serde: Serde of the store's values.
+            key: Another spelling of ``key_serde``.
+            value: Another spelling of ``value_serde``.
         """
-        options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
+        options = materialized_of(
+            materialized,
+            key_serde=either(key_serde, key, "key_serde and key"),
+            value_serde=either(value_serde, value, "value_serde and value"),
+        )
         table = stream_to_table(self._stream, options, name_of(name))
         return self._stream.graph.faces.table(table)
 
@@ -520,6 +538,8 @@ class KStream(Generic[K, V]):
         name: str | Named | None = None,
         key_serde: SerdeLike[K] | None = None,
         value_serde: SerdeLike[V] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[V] | None = None,
     ) -> KGroupedStream[K, V]:
         """Group records by their key, to aggregate them.
 
@@ -528,10 +548,13 @@ class KStream(Generic[K, V]):
             name: The prefix of the repartition topic, if one is needed.
             key_serde: Serde of the keys; by default, that of the stream.
             value_serde: Serde of the values; by default, that of the stream.
+            key: Another spelling of ``key_serde``.
+            value: Another spelling of ``value_serde``.
         """
         options = grouping_options(
-            self._stream, grouped, keeps_key=True, name=name_of(name), key_serde=key_serde,
-            value_serde=value_serde,
+            self._stream, grouped, keeps_key=True, name=name_of(name),
+            key_serde=either(key_serde, key, "key_serde and key"),
+            value_serde=either(value_serde, value, "value_serde and value"),
         )  # fmt: skip
         return KGroupedStream(group_stream_by_key(self._stream, options))
 
@@ -543,6 +566,8 @@ class KStream(Generic[K, V]):
         name: str | Named | None = None,
         key_serde: SerdeLike[K2] | None = None,
         value_serde: SerdeLike[V] | None = None,
+        key: SerdeLike[K2] | None = None,
+        value: SerdeLike[V] | None = None,
     ) -> KGroupedStream[K2, V]:
         """Group records by a new key ``fn(key, value)``. This needs a repartition topic.
 
@@ -552,10 +577,13 @@ class KStream(Generic[K, V]):
             name: The name of the processor and the prefix of the repartition topic.
             key_serde: Serde of the new keys.
             value_serde: Serde of the values; by default, that of the stream.
+            key: Another spelling of ``key_serde``.
+            value: Another spelling of ``value_serde``.
         """
         options = grouping_options(
-            self._stream, grouped, keeps_key=False, name=name_of(name), key_serde=key_serde,
-            value_serde=value_serde,
+            self._stream, grouped, keeps_key=False, name=name_of(name),
+            key_serde=either(key_serde, key, "key_serde and key"),
+            value_serde=either(value_serde, value, "value_serde and value"),
         )  # fmt: skip
         return KGroupedStream(group_stream_by(self._stream, fn, options))
 

@@ -26,6 +26,7 @@ from penstock.dsl.operators.aggregations.window_aggregate import window_aggregat
 from penstock.dsl.options.emit_strategy import EmitStrategy, idle_time
 from penstock.dsl.options.java_arguments import names_options
 from penstock.dsl.options.naming import Named, name_of
+from penstock.dsl.options.stream_options import either
 from penstock.dsl.plan.materialize import StoreOptions, materialized_of
 from penstock.errors import InvalidArgumentError, NullArgumentError
 from penstock.expr.aggregate import Aggregate
@@ -91,9 +92,15 @@ class TimeWindowedKStream(Generic[K, V]):
         *,
         key_serde: SerdeLike[K] | None = None,
         value_serde: SerdeLike[int] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[int] | None = None,
     ) -> KTable[Windowed[K], int]:
         """Count the records per key and window. Arguments are those of ``KGroupedStream.count``."""
-        given = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
+        given = materialized_of(
+            materialized,
+            key_serde=either(key_serde, key, "key_serde and key"),
+            value_serde=either(value_serde, value, "value_serde and value"),
+        )
         skips_number = not isinstance(self._windows, SlidingWindows)
         options = count_options(self._grouping, given, skips_number=skips_number)
         return self._aggregated(counting(), options, name)
@@ -106,9 +113,15 @@ class TimeWindowedKStream(Generic[K, V]):
         *,
         key_serde: SerdeLike[K] | None = None,
         value_serde: SerdeLike[V] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[V] | None = None,
     ) -> KTable[Windowed[K], V]:
         """Reduce the values per key and window with ``(aggregate, value)`` to the new aggregate."""
-        options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
+        options = materialized_of(
+            materialized,
+            key_serde=either(key_serde, key, "key_serde and key"),
+            value_serde=either(value_serde, value, "value_serde and value"),
+        )
         return self._aggregated(reducing(reducer), options, name)
 
     def aggregate(
@@ -179,9 +192,15 @@ class SessionWindowedKStream(Generic[K, V]):
         *,
         key_serde: SerdeLike[K] | None = None,
         value_serde: SerdeLike[int] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[int] | None = None,
     ) -> KTable[Windowed[K], int]:
         """Count the records per key and session; arguments as in ``KGroupedStream.count``."""
-        given = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
+        given = materialized_of(
+            materialized,
+            key_serde=either(key_serde, key, "key_serde and key"),
+            value_serde=either(value_serde, value, "value_serde and value"),
+        )
         return self._aggregated(counting(), count_options(self._grouping, given), name)
 
     def reduce(
@@ -192,9 +211,15 @@ class SessionWindowedKStream(Generic[K, V]):
         *,
         key_serde: SerdeLike[K] | None = None,
         value_serde: SerdeLike[V] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[V] | None = None,
     ) -> KTable[Windowed[K], V]:
         """Reduce the values per key and session. The reducer also merges sessions."""
-        options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
+        options = materialized_of(
+            materialized,
+            key_serde=either(key_serde, key, "key_serde and key"),
+            value_serde=either(value_serde, value, "value_serde and value"),
+        )
         return self._aggregated(reducing(reducer), options, name)
 
     def aggregate(
