@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import struct
 import threading
 from typing import Any
 
 import pytest
 
-from penstock import Processor, Record, StreamsBuilder, Topology
+from penstock import KafkaStreams, Processor, Record, Serde, StreamsBuilder, Topology
 from penstock.errors import StreamsError
-from penstock.runtime.spark.driver import pickling
+from penstock.runtime.spark.driver import pickling, streams
 from penstock.runtime.spark.driver.pickling import packed
 from penstock.runtime.spark.exchange.plan import make_plan
 from penstock.runtime.spark.exchange.stage_request import Application
 
 _LOCK = threading.Lock()
+_PAIR = struct.Struct(">qq")
 
 
 def _guarded(value: str) -> str:
@@ -74,3 +76,34 @@ def test_a_setting_that_cannot_travel_is_named() -> None:
     error = _refused(_application(builder.build(), config))
     assert "setting 'processing.exception.handler' cannot be sent" in error.message
     assert "because of lock" in error.message
+
+
+class _PairSerde(Serde[tuple[int, int]]):
+    """A serde over a ``struct.Struct`` of its module, as many programs have one."""
+
+    def encode(self, value: tuple[int, int]) -> bytes:
+        return _PAIR.pack(*value)
+
+    def decode(self, data: bytes) -> tuple[int, int]:
+        first, second = _PAIR.unpack(data)
+        return first, second
+
+
+def test_a_serde_that_cannot_travel_is_refused_before_spark_starts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Spark needs seconds to start, and the program does not need it to be wrong."""
+    started: list[object] = []
+    monkeypatch.setattr(streams, "start_server", started.append)
+    monkeypatch.setattr(streams, "spark_session", started.append)
+    # As in a program's own module, which workers cannot import.
+    monkeypatch.setattr(pickling, "_stays", lambda module: module.__name__ == __name__)
+    builder = StreamsBuilder()
+    builder.stream("in", value=_PairSerde()).to("out")
+    application = KafkaStreams(builder.build(), {"application.id": "pairs"})
+    with pytest.raises(StreamsError) as caught:
+        application.start()
+    assert caught.value.code == "not-portable"
+    assert "_PAIR" in caught.value.message or "Struct" in caught.value.message
+    assert str(caught.value.at).startswith("test_unpicklable.py:")
+    assert started == []

@@ -23,6 +23,7 @@ import cloudpickle
 from penstock.errors import StreamsError
 from penstock.kafka.machine import environment
 from penstock.runtime.spark.driver.unpicklable import culprit
+from penstock.topology.graph import Graph
 
 #: Modules are registered for the whole process, in which other applications may start, too.
 _registering = threading.Lock()
@@ -44,6 +45,15 @@ def packed(content: Any) -> bytes:
                 at=at,
             ) from error
     return data
+
+
+def check_portable(graph: Graph) -> None:
+    """Refuse a program whose functions or serdes cannot be sent to workers, before Spark starts.
+
+    Raises:
+        StreamsError: ``not-portable``, with the node, what it uses, and its line.
+    """
+    packed(graph)
 
 
 @contextlib.contextmanager

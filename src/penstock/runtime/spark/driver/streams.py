@@ -50,6 +50,7 @@ from penstock.runtime.spark.driver.observing.metadata import (
 )
 from penstock.runtime.spark.driver.observing.serving import start_server
 from penstock.runtime.spark.driver.observing.start_waits import StartWaits
+from penstock.runtime.spark.driver.pickling import check_portable
 from penstock.runtime.spark.driver.session import end_jvm, spark_session, stop_session
 from penstock.runtime.spark.driver.stores.asking import Asking
 from penstock.runtime.spark.driver.stores.instance_stores import InstanceStores
@@ -387,7 +388,8 @@ class KafkaStreams(Asking):
     # Inside
 
     def _bring_up(self) -> None:
-        """Start Spark, and prepare the topics and the group in Kafka meanwhile."""
+        """Start Spark in this thread, whose session it becomes, and prepare Kafka meanwhile."""
+        check_portable(self._topology.graph)
         self._server = start_server(self, self._config, lambda: self._run, self._waits.failures)
         prepared = begun(self._prepare, "penstock-prepare")
         if self._config[BOOTSTRAP_SERVERS]:
@@ -395,7 +397,6 @@ class KafkaStreams(Asking):
             self._await(prepared, _CHECKS_S)
             if prepared.done():
                 prepared.result()
-        # In the caller's thread, because the session becomes the active one of its thread.
         self._has_spark.clear()
         try:
             self._spark, self._owns_spark = spark_session(self._config)

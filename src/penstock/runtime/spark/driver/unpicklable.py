@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import cloudpickle
 
 from penstock.runtime.spark.exchange.stage_request import Application
+from penstock.topology.graph import Graph
 
 #: How far a function is looked into: what its functions use, and what these use in turn.
 _DEPTH = 4
@@ -29,12 +30,14 @@ def culprit(content: object) -> Culprit:
 
     It is called after ``cloudpickle`` has failed, whose error has only the type of the object.
     """
-    if isinstance(content, Application):
-        for node in content.plan.graph.nodes.values():
+    graph = content.plan.graph if isinstance(content, Application) else content
+    if isinstance(graph, Graph):
+        for node in graph.nodes.values():
             if not _pickles(node):
                 # The first name is a field of the node, which the user has not chosen.
                 field, _, way = _way(node).partition(".")
                 return Culprit(f"node {node.name!r}", way or field, node.site)
+    if isinstance(content, Application):
         for name, value in content.config.items():
             if not _pickles(value):
                 return Culprit(f"setting {name!r}", _way(value), None)
