@@ -3,7 +3,7 @@ import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { effect } from "@preact/signals";
 import { render } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { logIn, needsLogin } from "./lib/api";
 import { compact, duration, milliseconds } from "./lib/format";
 import { about, findOut, follow, goneSince, status, unfollow } from "./lib/live";
@@ -97,8 +97,13 @@ function App() {
 }
 
 function PageLink({ page, isCurrent }: { page: Page; isCurrent: boolean }) {
+  const own = useRef<HTMLAnchorElement>(null);
+  useEffect(() => {
+    // On a telephone the links are a row that scrolls.
+    if (isCurrent) own.current?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [isCurrent]);
   return (
-    <a href={link(page.id)} aria-current={isCurrent ? "page" : undefined}>
+    <a ref={own} href={link(page.id)} aria-current={isCurrent ? "page" : undefined}>
       <Icon name={page.id} />
       <span>{page.name}</span>
     </a>

@@ -31,15 +31,19 @@ def chromium() -> str | None:
     return next((path for name in _NAMES if (path := shutil.which(name))), None)
 
 
+def chromium_arguments() -> dict[str, Any]:
+    """Return how Playwright starts the browser."""
+    return {"executable_path": chromium(), "args": [*_ARGUMENTS]}
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """One browser for the tests of a file: while it is there, nothing else can run asyncio."""
     driver = pytest.importorskip("playwright.sync_api", reason="a development dependency")
-    path = chromium()
-    if path is None:
+    if chromium() is None:
         pytest.skip("there is no Chromium here: apt-get install chromium")
     with driver.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=[*_ARGUMENTS])
+        started = playwright.chromium.launch(**chromium_arguments())
         yield started
         started.close()
 

@@ -44,6 +44,15 @@ def test_no_page_is_wider_than_a_telephone(page: str, open_page: Open, serve: Se
     assert shown.evaluate("document.documentElement.scrollWidth") <= NARROW[0]
 
 
+def test_the_link_of_a_page_is_seen_on_a_telephone(open_page: Open, serve: Serve) -> None:
+    """The row of links scrolls to it."""
+    shown = open_page(f"{serve(FakeApplication())}#/failed", NARROW)
+    shown.wait_for_selector(".group")
+    place = shown.locator("nav a[aria-current=page]").bounding_box()
+    assert place is not None
+    assert 0 <= place["x"] <= place["x"] + place["width"] <= NARROW[0]
+
+
 @pytest.mark.parametrize(
     ("mood", "headline", "advice"),
     [
