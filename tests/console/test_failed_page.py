@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from penstock.serving.credentials import Credentials
 from penstock.serving.options import ServerOptions
@@ -49,6 +50,19 @@ def test_a_record_is_changed_and_sent_again(open_page: Open, serve: Serve) -> No
     assert headers["__penstock.redrive.note"] == b"closed the brace"
     assert headers["__penstock.redrive.edited"] == b"value"
     shown.wait_for_selector("tr:has-text('orders 3:107') .badge:has-text('sent')")
+
+
+def test_a_failed_record_leads_to_its_journey(open_page: Open, serve: Serve) -> None:
+    """It ends where it failed: see what the nodes before made of it."""
+    application = FakeApplication()
+    failed = application.letters.letters[0]
+    log = application.tools.logs["orders", 3]
+    log.extend(log[:1] * (101 - len(log)))
+    log[100] = replace(log[0], offset=100, key=failed.key, value=failed.value)
+    shown = open_page(f"{serve(application)}#/failed?record=0:0")
+    shown.click("text=Follow it through the topology")
+    step = f".step:has-text('{FILTER}')"
+    assert "KeyError: 'amount'" in shown.wait_for_selector(step).inner_text()
 
 
 def test_a_whole_group_is_sent_again(open_page: Open, serve: Serve) -> None:

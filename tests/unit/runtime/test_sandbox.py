@@ -18,6 +18,7 @@ from penstock.config import StreamsConfig
 from penstock.runtime.local.journey.sandbox import Sandbox
 from penstock.serving.application import Row
 from penstock.serving.journey.values import Rows, Step, TopicRecord, Trace
+from penstock.sql import SqlEngine
 from penstock.testing import TopologyTestDriver
 
 CONFIG = {
@@ -279,3 +280,20 @@ def test_a_journey_writes_what_the_application_would(values: list[int]) -> None:
     assert known >= 0
     sent = [each for step in trace.steps for each in step.sent if not each.is_internal]
     assert [(plain(each.key), plain(each.value)) for each in sent] == new
+
+
+def test_rows_of_sql_have_the_names_of_their_columns() -> None:
+    """In topics and in stores, where a serde knows them."""
+    engine = SqlEngine()
+    engine.execute(
+        "CREATE STREAM s (id VARCHAR KEY, country VARCHAR, n INT)"
+        " WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON', PARTITIONS=1);"
+        "CREATE TABLE t AS SELECT country, COUNT(*) AS c FROM s GROUP BY country;"
+    )
+    (query,) = engine.catalog.queries.values()
+    trace = run(query.topology, record({"COUNTRY": "nl", "N": 3}))
+    assert plain(trace.steps[0].value) == {"COUNTRY": "nl", "N": 3}
+    (write,) = [each for each in accesses(trace) if each[0] == "write"]
+    assert write[2] == {"COUNTRY": "nl"}
+    (sent,) = [each for step in trace.steps for each in step.sent if not each.is_internal]
+    assert (plain(sent.key), plain(sent.value)) == ({"COUNTRY": "nl"}, {"C": 1})

@@ -310,3 +310,20 @@ def test_an_instance_that_was_paused_claims_nothing() -> None:
     assert made.served.location("counts", 2).owner is None
     with pytest.raises(NotAvailableError):
         made.served.read("counts", 1, KeyQuestion("a"))
+
+
+def test_plan_letters_and_journeys_are_those_of_the_run() -> None:
+    """Only a run knows the address of a private broker: another one is asked anew."""
+    served = Served()
+    assert "store 'counts'" in served.served.plan().by_name
+    assert served.served.dead_letters() is None
+    journeys = served.served.journeys()
+    assert {"left", "right", "names"} <= set(journeys.sources())
+    assert served.served.journeys() is journeys
+    config = {"application.id": "app", "errors.dead.letter.queue.topic.name": "dead"}
+    served.run = SimpleNamespace(**{**vars(served.run), "config": StreamsConfig(config)})
+    letters = served.served.dead_letters()
+    assert letters is not None
+    assert letters.topic == "dead"
+    assert served.served.dead_letters() is letters
+    assert served.served.journeys() is not journeys

@@ -57,6 +57,19 @@ function Why({ detail }: { detail: FailedDetail }) {
         {detail.site && ` at ${detail.site}`}
       </p>
       <SentAgain record={detail.record} />
+      {detail.refused === null && (
+        <p>
+          <a
+            href={link("journey", [
+              detail.record.topic,
+              String(detail.record.source_partition),
+              String(detail.record.source_offset),
+            ])}
+          >
+            Follow it through the topology
+          </a>
+        </p>
+      )}
       {detail.stacktrace && (
         <button class="link" aria-expanded={open} onClick={() => setOpen(!open)}>
           {open ? "Hide the traceback" : "Show the traceback"}

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.kernel.executor import Executor, Forward
 from penstock.kernel.task import StreamTask
 from penstock.model.record import Headers
 from penstock.runtime.local.journey.snapshot import snapshot
+from penstock.serde.base import Serde
 from penstock.serving.journey.values import Access, Step, Trace
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Sink, Source
 from penstock.topology.nodes.streams.peek import Peek
+
+Serdes = tuple[Serde[Any] | None, Serde[Any] | None]
 
 #: Further steps are counted no more: a record may become thousands.
 MOST_STEPS = 300
@@ -22,9 +25,9 @@ MOST_STEPS = 300
 class NodeTrace:
     """The steps of one record. Nothing is noted before ``start``."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, decoders: Mapping[str, tuple[Serde[Any], Serde[Any]]]) -> None:
         self.trace = Trace()
-        self._graph = graph
+        self._graph, self._decoders = graph, decoders
         self._is_on = False
         self._open: list[Step] = []
         self._task: StreamTask | None = None
@@ -103,7 +106,8 @@ class NodeTrace:
         if root != self._root:
             self._root = root
             name = "a punctuation" if context.topic is None else self._source(context.topic)
-            self._first = self._add(None, name, key, value, timestamp)
+            serdes = self._decoders.get(context.topic or "", (None, None))
+            self._first = self._add(None, name, key, value, timestamp, serdes)
 
     def _source(self, topic: str) -> str:
         assert self._task is not None
@@ -117,13 +121,21 @@ class NodeTrace:
     def _parent(self) -> Step:
         return self._open[-1] if self._open else self._first
 
-    def _add(self, parent: Step | None, node: str, key: Any, value: Any, timestamp: int) -> Step:
+    def _add(
+        self,
+        parent: Step | None,
+        node: str,
+        key: Any,
+        value: Any,
+        timestamp: int,
+        serdes: Serdes = (None, None),
+    ) -> Step:
         step = Step(
             id=len(self.trace.steps),
             parent=None if parent is None else parent.id,
             node=node,
-            key=snapshot(key),
-            value=snapshot(value),
+            key=snapshot(key, serdes[0]),
+            value=snapshot(value, serdes[1]),
             timestamp=timestamp,
         )
         if parent is not None:

@@ -18,6 +18,7 @@ from penstock.runtime.local.outbox import Outbox
 from penstock.runtime.settings import task_settings
 from penstock.serde.base import Serde
 from penstock.serving.journey.values import Sending, State, TopicRecord, Trace
+from penstock.state.spec import StoreSpec
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Sink, Source
 from penstock.topology.topology import Topology
@@ -87,7 +88,7 @@ class _Watch:
     """What stands between a local application and its nodes, stores and output."""
 
     def __init__(self, graph: Graph, state: State, decoders: Mapping[str, Pair]) -> None:
-        self.trace = NodeTrace(graph)
+        self.trace = NodeTrace(graph, decoders)
         #: Sentences about rows that are not known, each once.
         self.notes: dict[str, None] = {}
         self._state, self._graph = state, graph
@@ -98,7 +99,9 @@ class _Watch:
         """Return a store as nodes get it."""
         known = self._watched.get(inner.name)
         if known is None:
-            known = WatchedStore(inner, self.trace, self._state, self.notes)
+            spec = _spec(self._graph, inner.name)
+            serdes = (None, None) if spec is None else (spec.key_serde, spec.value_serde)
+            known = WatchedStore(inner, self.trace, self._state, self.notes, serdes)
             self._watched[inner.name] = known
         return known
 
@@ -136,8 +139,8 @@ class _WatchedOutbox(Outbox):
         step.sent.append(
             Sending(
                 topic=topic,
-                key=snapshot(_decoded(of_keys, topic, key, headers)),
-                value=snapshot(_decoded(of_values, topic, value, headers)),
+                key=snapshot(_decoded(of_keys, topic, key, headers), of_keys),
+                value=snapshot(_decoded(of_values, topic, value, headers), of_values),
                 timestamp=timestamp,
                 is_internal=topic in self._internal,
             )
@@ -187,6 +190,11 @@ def _decoders(graph: Graph, config: StreamsConfig) -> dict[str, Pair]:
                 required_serde(node.value_serde, settings.defaults, "value", what, node.site),
             )
     return found
+
+
+def _spec(graph: Graph, name: str) -> StoreSpec | None:
+    shared = graph.global_stores.get(name)
+    return graph.stores.get(name) if shared is None else shared.spec
 
 
 def _has_windows(graph: Graph) -> bool:

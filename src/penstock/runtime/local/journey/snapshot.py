@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from penstock.formats.rows import RowSerde
 from penstock.model.change import Change
 from penstock.model.versioned import (
     AggregationWithHeaders,
@@ -11,6 +13,7 @@ from penstock.model.versioned import (
     ValueTimestampHeaders,
 )
 from penstock.model.windows.windowed import Windowed
+from penstock.serde.base import Serde
 from penstock.serde.to_json import ANY_KEYS, to_json
 
 if TYPE_CHECKING:
@@ -20,8 +23,10 @@ if TYPE_CHECKING:
 _MOST_BYTES = 2_000
 
 
-def snapshot(value: Any) -> Raw:
+def snapshot(value: Any, serde: Serde[Any] | None = None) -> Raw:
     """Return the JSON of a value; of one that has no JSON form, its ``repr`` as text.
+
+    Rows of SQL have the names of their columns, if their serde is given.
 
     >>> bytes(snapshot({"n": 1}))
     b'{"n":1}'
@@ -29,7 +34,7 @@ def snapshot(value: Any) -> Raw:
     b'"(1+2j)"'
     """
     try:
-        data = to_json(_plain(value), ANY_KEYS)
+        data = to_json(_plain(value, serde), ANY_KEYS)
     except (TypeError, ValueError):
         data = to_json(_text(value))
     if len(data) > _MOST_BYTES:
@@ -40,18 +45,28 @@ def snapshot(value: Any) -> Raw:
     return Raw(data)
 
 
-def _plain(value: Any) -> Any:
+def pairs(taken: Iterable[tuple[Raw, Raw]]) -> Raw:
+    """Return pairs of snapshots as one."""
+    from msgspec import Raw  # noqa: PLC0415
+
+    texts = (b"[%b,%b]" % (bytes(first), bytes(second)) for first, second in taken)
+    return Raw(b"[%b]" % b",".join(texts))
+
+
+def _plain(value: Any, serde: Serde[Any] | None) -> Any:
     if isinstance(value, Change):
-        return {"new": _plain(value.new), "old": _plain(value.old)}
+        return {"new": _plain(value.new, serde), "old": _plain(value.old, serde)}
     if isinstance(value, ValueAndTimestamp | ValueTimestampHeaders):
-        return _plain(value[0])
+        return _plain(value[0], serde)
     if isinstance(value, AggregationWithHeaders):
-        return _plain(value.aggregation)
+        return _plain(value.aggregation, serde)
+    if isinstance(serde, RowSerde) and type(value) is tuple:
+        return {c.name: item for c, item in zip(serde.row.columns, value, strict=False)}
     if isinstance(value, Windowed):
         window = value.window
         return {"key": value.key, "window_start": window.start, "window_end": window.end}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [_plain(each, serde) for each in value]
     return value
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from penstock.model.versioned import ValueAndTimestamp
 from penstock.model.windows.windowed import Window, Windowed
 from penstock.runtime.local.journey.node_trace import NodeTrace
-from penstock.runtime.local.journey.snapshot import snapshot
+from penstock.runtime.local.journey.snapshot import pairs, snapshot
+from penstock.serde.base import Serde
 from penstock.serving.application import Row
 from penstock.serving.journey.values import Access, Rows, State
 from penstock.state.spec import StoreKind
@@ -16,6 +18,9 @@ from penstock.state.spec import StoreKind
 if TYPE_CHECKING:
     # Only the extra server brings it.
     from msgspec import Raw
+
+#: The serdes of keys and of values, for the names of columns.
+Serdes = tuple[Serde[Any] | None, Serde[Any] | None]
 
 #: How many rows of one read are noted.
 _MOST_NOTED = 10
@@ -43,7 +48,15 @@ _OF_MANY = frozenset(
 class WatchedStore:
     """One store. Everything but reads and writes of rows goes to the inner one."""
 
-    def __init__(self, inner: Any, trace: NodeTrace, state: State, notes: dict[str, None]) -> None:
+    def __init__(
+        self,
+        inner: Any,
+        trace: NodeTrace,
+        state: State,
+        notes: dict[str, None],
+        serdes: Serdes,
+    ) -> None:
+        self._of_keys, self._of_values = serdes
         self._inner, self._trace, self._state, self._notes = inner, trace, state, notes
         self._kind: StoreKind = inner.kind
         #: By key, as text: whether what the application has is here.
@@ -71,12 +84,13 @@ class WatchedStore:
         def call(key: Any, *args: Any, **given: Any) -> Any:
             is_known = self._fill(key)
             result = read(key, *args, **given)
-            noted = [result]
             if hasattr(result, "__next__"):
                 # It is read by the node; another one is read for the note.
                 with read(key, *args, **given) as again:
-                    noted = [*islice(again, _MOST_NOTED)]
-            self._access(name, snapshot(key), _read_value(noted), is_known=is_known)
+                    noted = self._entries(islice(again, _MOST_NOTED))
+            else:
+                noted = self._value(result)
+            self._access(name, self._key(key), noted, is_known=is_known)
             return result
 
         return call
@@ -95,9 +109,9 @@ class WatchedStore:
         is_known = self._fill(key)
         raw, row = self._inner.read(key, *place)
         # The node may change what it has read before it writes it.
-        shown = snapshot(row)
+        shown = self._value(row)
         self._read[raw] = key, shown
-        self._access("read", snapshot(key), shown, None, *place, is_known=is_known)
+        self._access("read", self._key(key), shown, None, *place, is_known=is_known)
         return raw, row
 
     # Writes
@@ -110,7 +124,7 @@ class WatchedStore:
     def put(self, key: Any, value: Any, *place: Any) -> Any:
         inner_key = key.key if isinstance(key, Windowed) else key
         is_known = self._fill(inner_key)
-        before = snapshot(self._row(key, place))
+        before = self._value(self._row(key, place))
         result = self._inner.put(key, value, *place)
         self._wrote("put", key, value, before, place, is_known=is_known)
         return result
@@ -119,7 +133,7 @@ class WatchedStore:
         is_known = self._fill(key)
         before = self._inner.put_if_absent(key, value)
         now = value if before is None else before
-        self._wrote("put_if_absent", key, now, snapshot(before), (), is_known=is_known)
+        self._wrote("put_if_absent", key, now, self._value(before), (), is_known=is_known)
         return before
 
     def put_all(self, entries: Any) -> None:
@@ -129,12 +143,12 @@ class WatchedStore:
     def delete(self, key: Any, *place: Any) -> Any:
         is_known = self._fill(key)
         before = self._inner.delete(key, *place)
-        self._wrote("delete", key, None, snapshot(before), (), is_known=is_known)
+        self._wrote("delete", key, None, self._value(before), (), is_known=is_known)
         return before
 
     def remove(self, session: Windowed[Any]) -> None:
         is_known = self._fill(session.key)
-        before = snapshot(self._row(session, ()))
+        before = self._value(self._row(session, ()))
         self._inner.remove(session)
         self._wrote("remove", session, None, before, (), is_known=is_known)
 
@@ -162,6 +176,16 @@ class WatchedStore:
 
     # Inside
 
+    def _key(self, key: Any) -> Raw:
+        return snapshot(key, self._of_keys)
+
+    def _value(self, value: Any) -> Raw:
+        return snapshot(value, self._of_values)
+
+    def _entries(self, entries: Iterable[tuple[Any, Any]]) -> Raw:
+        """Return pairs of a key, or of the start of a window, and a value."""
+        return pairs((self._key(key), self._value(value)) for key, value in entries)
+
     def _row(self, key: Any, place: tuple[Any, ...]) -> Any:
         """Return what a row holds before it is written."""
         if self._kind in _WINDOW and place:
@@ -186,7 +210,9 @@ class WatchedStore:
         windowed = isinstance(key, Windowed)
         start = key.window.start if windowed else place[0] if self._kind in _WINDOW else None
         plain = key.key if windowed else key
-        self._access(operation, snapshot(plain), snapshot(value), before, start, is_known=is_known)
+        self._access(
+            operation, self._key(plain), self._value(value), before, start, is_known=is_known
+        )
 
     def _access(
         self,
@@ -260,7 +286,3 @@ class WatchedStore:
 
     def _note(self, sentence: str) -> None:
         self._notes[sentence] = None
-
-
-def _read_value(noted: list[Any]) -> Raw:
-    return snapshot(noted[0] if len(noted) == 1 else noted)
