@@ -125,6 +125,32 @@ def test_an_application_starts_leads_and_closes(streams_of: Start) -> None:
     assert run.steps == ["prepared", "led", "stopped"]
 
 
+def test_an_end_that_fails_is_an_end_nevertheless(
+    streams_of: Start, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither ``start`` nor ``close`` waits for ever, and the log has the reason."""
+    run = ApplicationRun(StreamsError("record-refused", "it failed"))
+    monkeypatch.setattr(run, "stop", raising("the folder is gone"))
+    streams = streams_of(run)
+    streams.start()
+    assert happens(lambda: streams.state is ps.State.ERROR, within_s=60)
+    assert "the folder is gone" in caplog.text
+    other = ApplicationRun()
+    monkeypatch.setattr(other, "stop", raising("the lock is gone"))
+    streams = streams_of(other)
+    streams.start()
+    assert streams.close("10s")
+    assert streams.state is ps.State.NOT_RUNNING
+    assert "the lock is gone" in caplog.text
+
+
+def raising(text: str) -> Callable[..., None]:
+    def fail(**given: Any) -> None:
+        raise OSError(text)
+
+    return fail
+
+
 def test_an_application_that_is_closed_while_it_begins_to_lead_ends_at_once(
     streams_of: Start,
 ) -> None:

@@ -103,9 +103,8 @@ def test_lanes_begin_at_the_same_time(gate: Gate) -> None:
     """None waits until another one has ended."""
     assert [gate.wait_turn(lane, always) for lane in range(3)] == [Turn.ANY] * 3
     assert not gate.is_quiet
-    gate.end_turn(0)
-    assert [gate.is_idle(lane) for lane in range(3)] == [True, False, False]
-    for lane in (1, 2):
+    for lane in range(3):
+        assert not gate.is_quiet
         gate.end_turn(lane)
     assert gate.is_quiet
 

@@ -29,7 +29,7 @@ from penstock.kafka.broker_registry import running_project_broker
 from penstock.model.remedies import Remedy, remedy
 from penstock.model.time.duration import Duration, to_ms
 from penstock.processor.listeners import StandbyUpdateListener, StateRestoreListener
-from penstock.runtime.background import begun
+from penstock.runtime.background import begun, end_each
 from penstock.runtime.logs import use_log_format
 from penstock.runtime.settings import warn_of_unasked_handler
 from penstock.runtime.signals import on_signals
@@ -569,12 +569,13 @@ class KafkaStreams(Asking):
                 stopping = begun(stop, "penstock-stop")
                 # Without Kafka, every step of a clean end takes as long as its own limit.
                 wait([stopping], _TROUBLE_S if is_in_trouble else None)
+                end_each(stopping.result if stopping.done() else None)
             server, self._server = self._server, None
-            if server is not None:
-                server.stop()
             spark, self._spark = self._spark, None
-            if self._owns_spark and spark is not None:
-                stop_session(spark, _SPARK_S)
+            end_each(
+                None if server is None else server.stop,
+                partial(stop_session, spark, _SPARK_S) if self._owns_spark and spark else None,
+            )
 
     def _runner(self) -> BatchRunner | None:
         return None if self._run is None else self._run.runner

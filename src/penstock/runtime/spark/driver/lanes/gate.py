@@ -142,9 +142,6 @@ class Gate:
         """Whether no lane is inside a batch."""
         return not self._active
 
-    def is_idle(self, lane: int) -> bool:
-        return lane not in self._active
-
     def notify(self) -> None:
         with self.changed:
             self.changed.notify_all()
