@@ -35,7 +35,7 @@ from penstock.sql.planner.plan import QueryPlan
 from penstock.sql.planner.query import Planner
 from penstock.sql.planner.stage import Environment
 from penstock.sql.planner.upgrade import check_upgrade
-from penstock.sql.queries.access import GENERAL, STREAM, access_of, described
+from penstock.sql.queries.access import GENERAL, ONLY_MATERIALIZED, STREAM, access_of, described
 from penstock.sql.queries.pull import PullQuery, as_push_query, pulled_catalog
 from penstock.sql.queries.push import PushQuery
 from penstock.sql.queries.row_plan import row_plan
@@ -370,7 +370,9 @@ class Execution:
         if rows.source.name not in query.tables:
             return STREAM
         scope = self.environment.scope(())
-        return described(access_of(rows.step, rows.conditions, scope), rows.source)
+        found = described(access_of(rows.step, rows.conditions, scope), rows.source)
+        is_materialized = bool(self.catalog.queries_writing(rows.source.name))
+        return found if is_materialized else f"{found}. {ONLY_MATERIALIZED}"
 
     # Inside
 

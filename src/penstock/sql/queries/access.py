@@ -124,6 +124,10 @@ class Access:
         return _KINDS[type(self.way)]
 
 
+#: What EXPLAIN notes of a table over a topic that no query writes.
+ONLY_MATERIALIZED = (
+    "In ksqlDB the table must be materialized for this: made with CREATE TABLE ... AS SELECT"
+)
 #: The plans that do not read one table row by row, as EXPLAIN names them.
 STREAM = "STREAM_SCAN: reads the records of the stream's topic up to their present end"
 GENERAL = "GENERAL: reads all rows of every source and runs the topology below over them"
