@@ -93,6 +93,7 @@ AREAS: dict[str, tuple[str, str, str]] = {
         StateQueryRequest Query KeyQuery TimestampedKeyQuery RangeQuery TimestampedRangeQuery
         WindowKeyQuery WindowRangeQuery VersionedKeyQuery MultiVersionedKeyQuery ResultOrder
         Position PositionBound StateQueryResult query.QueryResult FailureReason
+        StoreQueryParameters QueryableStoreTypes QueryableStoreType
         """,
     ),
     "handlers": (

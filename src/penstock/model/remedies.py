@@ -80,7 +80,7 @@ REMEDIES: Final[dict[str, Declared]] = {
     **_all(_MOMENTARY, "copy-catching-up not-running store-not-copied store-not-ready"),
     **_all(_ASK, "batch-gone batch-not-there cut-is-over no-changelog not-started"),
     **_all(_ASK, "not-up-to-bound partition-moving read-only-store read-stopped store-elsewhere"),
-    **_all(_ASK, "too-slow topic-gone unknown-query unknown-store"),
+    **_all(_ASK, "no-partition too-slow topic-gone unknown-query unknown-store wrong-store-type"),
     # What a program does with records.
     **_all(_ASK, "batch-failed batch-result deserialization exception-handler init close"),
     **_all(_ASK, "invalid-timestamp kafka-refused missing-topic not-a-pair not-a-record"),

@@ -9,6 +9,11 @@ print(answer.result, answer.position)
 
 from __future__ import annotations
 
+from penstock.query.parameters import (
+    QueryableStoreType,
+    QueryableStoreTypes,
+    StoreQueryParameters,
+)
 from penstock.query.position import Position, PositionBound
 from penstock.query.queries import (
     KeyQuery,
@@ -33,10 +38,13 @@ __all__ = [
     "PositionBound",
     "Query",
     "QueryResult",
+    "QueryableStoreType",
+    "QueryableStoreTypes",
     "RangeQuery",
     "ResultOrder",
     "StateQueryRequest",
     "StateQueryResult",
+    "StoreQueryParameters",
     "TimestampedKeyQuery",
     "TimestampedRangeQuery",
     "VersionedKeyQuery",

@@ -14,6 +14,7 @@ from penstock.model.record import Headers, checked_headers
 from penstock.model.site import caller_site
 from penstock.model.time.duration import Duration, to_ms
 from penstock.model.versioned import ValueAndTimestamp
+from penstock.query.parameters import StoreQueryParameters, store_name_of
 from penstock.runtime.local.application import LocalApplication
 from penstock.runtime.local.column_batches import BatchReport
 from penstock.runtime.local.outbox import InputRecord, ProducedRecord
@@ -301,7 +302,7 @@ class TopologyTestDriver:
     def state_store_names(self) -> list[str]:
         return list(self._application.stores)
 
-    def store(self, name: str) -> StoreView:
+    def store(self, name: str | StoreQueryParameters) -> StoreView:
         """Return a store as ``KafkaStreams.store`` returns it: read-only, over all partitions.
 
         >>> from penstock import StreamsBuilder
@@ -312,7 +313,8 @@ class TopologyTestDriver:
         ...     driver.store("counts")["a"]
         2
         """
-        return store_view(self._application.graph, name, self._found(name), self._config)
+        found = self._found(store_name_of(name))
+        return store_view(self._application.graph, name, found, self._config)
 
     def get_state_store(self, name: str, partition: int | None = None) -> Any:
         """Return a store by name; an unknown name is an error that lists the stores.

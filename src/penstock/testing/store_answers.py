@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from penstock.config import StreamsConfig
+from penstock.query.parameters import StoreQueryParameters, store_name_of
 from penstock.runtime.spark.driver.stores.store_view import StoreView
 from penstock.state.header_rows import face
 from penstock.state.spec import StoreHeaders
@@ -27,8 +28,15 @@ class StoreAnswers:
         return result
 
 
-def store_view(graph: Graph, name: str, store: Any, config: StreamsConfig) -> StoreView:
+def store_view(
+    graph: Graph, asked: str | StoreQueryParameters, store: Any, config: StreamsConfig
+) -> StoreView:
     """Return a view of a store: of one object, or of one for each partition."""
+    view = _whole(graph, store_name_of(asked), store, config)
+    return view.narrowed(asked) if isinstance(asked, StoreQueryParameters) else view
+
+
+def _whole(graph: Graph, name: str, store: Any, config: StreamsConfig) -> StoreView:
     if name in graph.global_stores:
         spec = graph.global_stores[name].spec
         return StoreView(spec, 1, config, StoreAnswers({0: store}))

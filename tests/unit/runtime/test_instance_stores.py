@@ -14,7 +14,12 @@ from penstock import query
 from penstock.errors import InvalidStateError, UnknownStoreError
 from penstock.model.partitioning import partition_for
 from penstock.model.task_id import TaskId
-from penstock.query import Position, StateQueryRequest
+from penstock.query import (
+    Position,
+    QueryableStoreTypes,
+    StateQueryRequest,
+    StoreQueryParameters,
+)
 from penstock.runtime.spark.driver.stores.clients_metadata import HostInfo, LagInfo
 from penstock.runtime.spark.driver.stores.instance_stores import InstanceStores
 from penstock.runtime.spark.exchange.batch_log import Cut, InstanceRecord
@@ -103,6 +108,20 @@ def test_without_copies_another_instance_has_to_be_asked() -> None:
         stores().view("counts")
     assert error.value.code == "store-elsewhere"
     assert stores().position() == Position()
+
+
+def test_parameters_refuse_copies_until_stale_stores_are_enabled() -> None:
+    """As in Java; the name alone reads copies, too."""
+    kind = QueryableStoreTypes.timestamped_key_value_store()
+    asked = StoreQueryParameters.from_name_and_type("counts", kind)
+    standby = stores(copies=Copies(CUT))
+    with pytest.raises(InvalidStateError, match=r"enable_stale_stores\(\)") as error:
+        standby.view(asked)
+    assert error.value.code == "store-elsewhere"
+    view = standby.view(asked.enable_stale_stores().with_partition(1))
+    assert view.approximate_num_entries() == 1  # what ``Copies`` answers for partition 1
+    with pytest.raises(InvalidStateError, match=r"num\.standby\.replicas=1"):
+        stores().view(asked.enable_stale_stores())
 
 
 @pytest.mark.parametrize(

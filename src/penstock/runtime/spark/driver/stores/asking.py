@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 
 from penstock.model.time.duration import Duration, to_ms
 from penstock.processor.functions import StreamPartitioner
-from penstock.query import StateQueryRequest, StateQueryResult
+from penstock.query import StateQueryRequest, StateQueryResult, StoreQueryParameters
 from penstock.runtime.spark.driver.stores.clients_metadata import (
     KeyQueryMetadata,
     LagInfo,
@@ -30,10 +30,14 @@ class Asking(ABC):
     def _stores(self) -> InstanceStores:
         """Return the stores of this instance; raise if the application does not run."""
 
-    def store(self, name: str) -> StoreView:
+    def store(self, name: str | StoreQueryParameters) -> StoreView:
         """Return a store as of the newest committed batch, over all its partitions.
 
         An instance that stands by reads its copy, which it has if ``num.standby.replicas`` is set.
+
+        Args:
+            name: the store, or ``penstock.query.StoreQueryParameters``, which also choose a
+                partition, refuse copies, and read values with their timestamps.
         """
         return self._stores().view(name)
 

@@ -10,7 +10,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import InvalidStateError
 from penstock.processor.functions import StreamPartitioner
-from penstock.query import Position, StateQueryRequest, StateQueryResult
+from penstock.query import (
+    Position,
+    StateQueryRequest,
+    StateQueryResult,
+    StoreQueryParameters,
+)
+from penstock.query.parameters import store_name_of
 from penstock.runtime.spark.driver.application_run import ApplicationRun
 from penstock.runtime.spark.driver.stores.clients_metadata import (
     HostInfo,
@@ -48,9 +54,16 @@ class InstanceStores:
 
     # Reading
 
-    def view(self, name: str) -> StoreView:
-        """Return a store over all its partitions."""
-        return StoreView.open(name, self._plan, self._run.config, self._answers(name))
+    def view(self, asked: str | StoreQueryParameters) -> StoreView:
+        """Return a store over all its partitions, or over those that the parameters name."""
+        name = store_name_of(asked)
+        if not isinstance(asked, StoreQueryParameters):
+            return StoreView.open(name, self._plan, self._run.config, self._answers(name))
+        view = StoreView.open(name, self._plan, self._run.config, _Elsewhere()).narrowed(asked)
+        is_global = name in self._plan.graph.global_stores
+        if self._run.runner is None and not (asked.stale_stores_enabled or is_global):
+            raise _only_copies(name)
+        return view.answered_by(self._answers(name))
 
     def _answers(self, name: str) -> Answers:
         runner, copies = self._run.runner, self._copies
@@ -153,6 +166,15 @@ class _Elsewhere:
 
     def query(self, store: str, partition: int, method: str, arguments: tuple[object, ...]) -> None:
         raise _elsewhere(store)
+
+
+def _only_copies(store: str) -> InvalidStateError:
+    return InvalidStateError(
+        "store-elsewhere",
+        f"another instance leads the application, and copies of {store!r} are not asked for",
+        fix="call enable_stale_stores() to accept a copy, or ask the leader over HTTP"
+        " (application.server)",
+    )
 
 
 def _elsewhere(store: str) -> InvalidStateError:

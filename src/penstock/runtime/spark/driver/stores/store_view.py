@@ -7,6 +7,7 @@ the producer of the topic has placed it, perhaps in another way, and all partiti
 
 from __future__ import annotations
 
+import copy
 import heapq
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -15,7 +16,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from penstock.config import StreamsConfig
-from penstock.errors import UnknownStoreError
+from penstock.errors import InvalidArgumentError, UnknownStoreError
 from penstock.frames.arrow_types import INSTANT
 from penstock.frames.entries import entries_table
 from penstock.frames.frame import Tabular
@@ -24,6 +25,7 @@ from penstock.model.partitioning import partition_for
 from penstock.model.versioned import AggregationWithHeaders, ValueAndTimestamp
 from penstock.model.windows.windowed import Windowed
 from penstock.processor.functions import StreamPartitioner
+from penstock.query import QueryableStoreTypes, StoreQueryParameters
 from penstock.runtime.settings import task_settings
 from penstock.runtime.spark.exchange.plan import Plan
 from penstock.state.key_value.key_value_store import prefix_bytes
@@ -65,6 +67,8 @@ class StoreView(Tabular):
         self._is_placed = is_placed
         self._answers = answers
         self._partitions = partitions
+        self._read: Sequence[int] = range(partitions)
+        self._with_timestamps = False
         settings = task_settings(config)
         what = f"store {spec.name!r}"
         self._serde = required_serde(spec.key_serde, settings.defaults, "key", what)
@@ -98,6 +102,37 @@ class StoreView(Tabular):
             fix=f"name the store where it is made; the topology has {known}",
         )
 
+    def answered_by(self, answers: Answers) -> StoreView:
+        """Return the same view with other answers."""
+        view = copy.copy(self)
+        view._answers = answers
+        return view
+
+    def narrowed(self, asked: StoreQueryParameters) -> StoreView:
+        """Return the view that the parameters ask for: of one partition, or with timestamps.
+
+        Raises:
+            InvalidArgumentError: the store is of another kind, or has no such partition.
+        """
+        wanted, kind = asked.queryable_store_type, self._spec.kind
+        if not wanted.accepts(kind):
+            raise InvalidArgumentError(
+                "wrong-store-type",
+                f"store {self.name!r} is a {kind.value} store, which {wanted.name}() does not read",
+                fix=f"use {_fitting(kind)}",
+            )
+        view = copy.copy(self)
+        view._with_timestamps = wanted.with_timestamps
+        if asked.partition is not None:
+            if asked.partition not in self._read:
+                raise InvalidArgumentError(
+                    "no-partition",
+                    f"store {self.name!r} has no partition {asked.partition}",
+                    fix=f"give a partition from 0 to {self._partitions - 1}",
+                )
+            view._read = (asked.partition,)
+        return view
+
     @property
     def partitions(self) -> int:
         return self._partitions
@@ -126,9 +161,9 @@ class StoreView(Tabular):
     def partitions_of(self, key: Any) -> Sequence[int]:
         """Return the partitions that may have a key, the likeliest one first."""
         first = self.partition_of(key)
-        if self._is_placed:
+        if self._is_placed and first in self._read:
             return (first,)
-        return (first, *(each for each in range(self._partitions) if each != first))
+        return sorted(self._read, key=lambda each: each != first)
 
     # Key-value stores
 
@@ -186,7 +221,7 @@ class StoreView(Tabular):
             record = {"timestamp": pa.array([value[1] for _, value in entries], INSTANT)}
         return entries_table(
             [key for key, _ in entries],
-            [self._plain(value) for _, value in entries],
+            [self._value(value) for _, value in entries],
             key_serde=self._serde,
             value_serde=self._spec.value_serde,
             is_windowed=is_session or self._spec.kind in _WINDOWED,
@@ -207,8 +242,7 @@ class StoreView(Tabular):
         return self.all()
 
     def approximate_num_entries(self) -> int:
-        parts = range(self._partitions)
-        return sum(self._ask(part, "approximate_num_entries") for part in parts)
+        return sum(self._ask(part, "approximate_num_entries") for part in self._read)
 
     def __len__(self) -> int:
         return sum(1 for _ in self.all())
@@ -298,7 +332,7 @@ class StoreView(Tabular):
         self, method: str, *arguments: Any, is_backward: bool = False
     ) -> Iterator[tuple[Any, Any]]:
         """Yield the entries of all partitions with values as the store keeps them."""
-        parts = [self._ask(part, method, *arguments) for part in range(self._partitions)]
+        parts = [self._ask(part, method, *arguments) for part in self._read]
         # The keys of some operators' own stores are not those that the store's serde writes.
         yield from (
             chain(*parts)
@@ -312,12 +346,26 @@ class StoreView(Tabular):
         return self._serde.serialize(self._topic, key) or b""
 
     def _plain(self, value: Any) -> Any:
+        """Return what users see of a value: with its timestamp only if they ask for that."""
+        if self._with_timestamps and isinstance(value, ValueAndTimestamp | tuple):
+            return ValueAndTimestamp(value[0], value[1])
+        return self._value(value)
+
+    def _value(self, value: Any) -> Any:
         if self._spec.kind in _TIMESTAMPED and isinstance(value, ValueAndTimestamp | tuple):
             return value[0]
         # As in Kafka Streams, users see only the value here, without headers.
         if isinstance(value, AggregationWithHeaders):
             return value.aggregation
         return value
+
+
+def _fitting(kind: StoreKind) -> str:
+    """Return what to give to read a kind of store."""
+    for name, each in vars(QueryableStoreTypes).items():
+        if isinstance(each, staticmethod) and each.__func__().accepts(kind):
+            return f"QueryableStoreTypes.{name}()"
+    return 'its name alone: streams.store("…")'
 
 
 def _time(start: Any) -> tuple[int, int]:
