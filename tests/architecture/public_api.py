@@ -12,6 +12,7 @@ MODULES = (
     "penstock",
     "penstock.client",
     "penstock.errors",
+    "penstock.java",
     "penstock.query",
     "penstock.testing",
     "penstock.testing.strategies",
@@ -29,7 +30,7 @@ def _module(name: str) -> Iterator[str]:
     for item in sorted(module.__all__):
         value = getattr(module, item)
         # A class that two modules list is described once, where it was promised first.
-        if name != "penstock" and hasattr(importlib.import_module("penstock"), item):
+        if name != "penstock" and getattr(importlib.import_module("penstock"), item, None) is value:
             yield f"{item}: as in penstock"
         elif inspect.isclass(value):
             yield from _class(item, value)

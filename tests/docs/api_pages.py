@@ -15,6 +15,7 @@ MODULES = (
     "penstock.testing.strategies",
     "penstock.client",
     "penstock.query",
+    "penstock.java",
 )
 
 #: Name of the page, its title, what it is about, and its names.
@@ -113,6 +114,11 @@ AREAS: dict[str, tuple[str, str, str]] = {
         DroppedRecord BatchReport MockProcessorContext streams keys batches in_processing_order
         Event
         """,
+    ),
+    "java": (
+        "Java's spellings",
+        "For programs that are ported: [what there is](../../coming-from/java-spellings.md).",
+        "java.Stores java.StreamsConfig",
     ),
     "sql": (
         "SQL from Python",

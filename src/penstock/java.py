@@ -1,0 +1,112 @@
+"""Java's spellings, for programs that are ported line by line: ``from penstock.java import …``.
+
+New programs do not need them: a type or a name stands for a serde, text for a duration or a name of
+a node, and ``"application.id"`` for a setting.
+"""
+
+from __future__ import annotations
+
+from abc import ABCMeta
+from difflib import get_close_matches
+
+from penstock import config
+from penstock.dsl.options.join_options import Joined, StreamJoined, TableJoined
+from penstock.dsl.options.materialized import Materialized
+from penstock.dsl.options.naming import Named
+from penstock.dsl.options.offset_reset import AutoOffsetReset
+from penstock.dsl.options.stream_options import (
+    Branched,
+    Consumed,
+    Grouped,
+    Printed,
+    Produced,
+    Repartitioned,
+)
+from penstock.query.parameters import QueryableStoreTypes, StoreQueryParameters
+from penstock.serde.serdes import Serdes
+from penstock.state.stores import Stores as PythonStores
+
+__all__ = [
+    "AutoOffsetReset",
+    "Branched",
+    "Consumed",
+    "Grouped",
+    "Joined",
+    "Materialized",
+    "Named",
+    "Printed",
+    "Produced",
+    "QueryableStoreTypes",
+    "Repartitioned",
+    "Serdes",
+    "StoreQueryParameters",
+    "Stores",
+    "StreamJoined",
+    "StreamsConfig",
+    "TableJoined",
+]
+
+
+class _Constants(ABCMeta):
+    """Lets type checkers know the constants, and tells the nearest one to a misspelled name."""
+
+    def __getattr__(cls, name: str) -> str:
+        near = get_close_matches(name, dir(config.StreamsConfig), n=1) if name.isupper() else []
+        hint = f": did you mean {near[0]}?" if near else ""
+        raise AttributeError(f"StreamsConfig has no constant {name}{hint}")
+
+
+class StreamsConfig(config.StreamsConfig, metaclass=_Constants):
+    """The settings, with Java's constants, which type checkers know here.
+
+    >>> StreamsConfig.APPLICATION_ID_CONFIG
+    'application.id'
+    """
+
+
+class Stores(PythonStores):
+    """The factories of stores, with Java's names for them.
+
+    >>> supplier = Stores.persistentKeyValueStore("counts")
+    >>> Stores.keyValueStoreBuilder(supplier, Serdes.String(), Serdes.Long()).name
+    'counts'
+    """
+
+    persistentKeyValueStore = staticmethod(PythonStores.persistent_key_value_store)
+    persistentTimestampedKeyValueStore = staticmethod(
+        PythonStores.persistent_timestamped_key_value_store
+    )
+    persistentTimestampedKeyValueStoreWithHeaders = staticmethod(
+        PythonStores.persistent_timestamped_key_value_store_with_headers
+    )
+    inMemoryKeyValueStore = staticmethod(PythonStores.in_memory_key_value_store)
+    lruMap = staticmethod(PythonStores.lru_map)
+    persistentVersionedKeyValueStore = staticmethod(
+        PythonStores.persistent_versioned_key_value_store
+    )
+    persistentWindowStore = staticmethod(PythonStores.persistent_window_store)
+    persistentTimestampedWindowStore = staticmethod(
+        PythonStores.persistent_timestamped_window_store
+    )
+    persistentTimestampedWindowStoreWithHeaders = staticmethod(
+        PythonStores.persistent_timestamped_window_store_with_headers
+    )
+    inMemoryWindowStore = staticmethod(PythonStores.in_memory_window_store)
+    persistentSessionStore = staticmethod(PythonStores.persistent_session_store)
+    persistentSessionStoreWithHeaders = staticmethod(
+        PythonStores.persistent_session_store_with_headers
+    )
+    inMemorySessionStore = staticmethod(PythonStores.in_memory_session_store)
+    keyValueStoreBuilder = staticmethod(PythonStores.key_value_store_builder)
+    timestampedKeyValueStoreBuilder = staticmethod(PythonStores.timestamped_key_value_store_builder)
+    timestampedKeyValueStoreWithHeadersBuilder = staticmethod(
+        PythonStores.timestamped_key_value_store_with_headers_builder
+    )
+    versionedKeyValueStoreBuilder = staticmethod(PythonStores.versioned_key_value_store_builder)
+    windowStoreBuilder = staticmethod(PythonStores.window_store_builder)
+    timestampedWindowStoreBuilder = staticmethod(PythonStores.timestamped_window_store_builder)
+    timestampedWindowStoreWithHeadersBuilder = staticmethod(
+        PythonStores.timestamped_window_store_with_headers_builder
+    )
+    sessionStoreWithHeadersBuilder = staticmethod(PythonStores.session_store_with_headers_builder)
+    sessionStoreBuilder = staticmethod(PythonStores.session_store_builder)
