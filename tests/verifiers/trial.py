@@ -85,7 +85,8 @@ class Trial:
 
     def __enter__(self) -> Trial:
         self.brokers.start_all()
-        self.admin = Admin({"bootstrap.servers": self.servers, "log_level": 0})
+        # Three brokers may take a while on a machine that is busy.
+        self.admin = Admin({"bootstrap.servers": self.servers, "log_level": 0}, timeout_s=120.0)
         return self
 
     def __exit__(self, *exc: object) -> None:
