@@ -72,7 +72,8 @@ class Day:
 
     def __post_init__(self) -> None:
         self.servers = self.broker.internal_servers
-        self.admin = Admin({"bootstrap.servers": self.servers, "log_level": 0})
+        # A broker that a busy machine keeps waiting says that it is not ready, for a while.
+        self.admin = Admin({"bootstrap.servers": self.servers, "log_level": 0}, timeout_s=90.0)
         self.inputs = [(topic, number) for topic in INPUTS for number in range(self.partitions)]
 
     def places(self, topic: str) -> list[Place]:
