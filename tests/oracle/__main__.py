@@ -37,9 +37,18 @@ def main(arguments: list[str] | None = None) -> int:
     wanted = [case for case in cases if _is_wanted(case, options.k) and settings.concerns(case)]
     if options.list:
         return _list(wanted)
+    before = logging.root.manager.disable
     if not options.verbose:
         # Cases drop and skip records on purpose; the library's warnings about it are no news.
         logging.disable(logging.CRITICAL)
+    try:
+        return _run(wanted, settings, options)
+    finally:
+        logging.disable(before)
+
+
+def _run(wanted: list[Case], settings: Settings, options: argparse.Namespace) -> int:
+    """Runs the chosen cases as the options say."""
     jobs = options.jobs or default_jobs(len(wanted))
     settings = dataclasses.replace(settings, jobs=jobs)
     if options.vector_report:

@@ -92,7 +92,9 @@ def test_columns_change_nothing_of_history(
     by_record = _run(graph, records, "off")
     assert not any(task.batches for task in ran)
     assert _shown(_run(graph, records, "strict")) == _shown(by_record)
-    assert any(task.batches for task in ran) or build in (*BEHIND_A_CACHE, having)
+    # The messages of a foreign-key join go through passes whose records have several causes.
+    by_messages = build.__name__.startswith("foreign_")
+    assert any(task.batches for task in ran) or by_messages or build in (*BEHIND_A_CACHE, having)
 
 
 def _count_column_batches(monkeypatch: pytest.MonkeyPatch) -> list[Any]:

@@ -29,7 +29,8 @@ def shown(spark: Any, what: str) -> Any:
 
 def metrics_of(spark: Any, stage: int) -> list[Any]:
     (attempt,) = shown(spark, f"stages/{stage}?details=true")
-    return [task["taskMetrics"] for task in attempt["tasks"].values()]
+    # A task that has just begun has none yet.
+    return [task["taskMetrics"] for task in attempt["tasks"].values() if "taskMetrics" in task]
 
 
 def records(metrics: list[Any]) -> tuple[int, int]:

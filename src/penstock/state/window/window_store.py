@@ -271,7 +271,9 @@ def open_window_store(spec: StoreSpec, env: StoreEnvironment) -> TypedWindowStor
     bulk: BulkWindows | BulkDuplicates | None = None
     if not codecs:
         is_single = is_timestamped and not spec.retain_duplicates
-        if is_single and isinstance(store, SegmentedWindows | MemoryWindows):
+        # In front of a store in memory, the cache also shows what the store has let go.
+        can_batch = SegmentedWindows if cached is not None else SegmentedWindows | MemoryWindows
+        if is_single and isinstance(store, can_batch):
             bulk = BulkWindows(store, changelog, cached, keys, values)
         elif isinstance(store, SegmentedWindows) and spec.retain_duplicates and not is_timestamped:
             bulk = BulkDuplicates(store, changelog, keys, values)

@@ -100,13 +100,18 @@ def test_a_query_that_does_not_run_is_refused(served: Served, path: str) -> None
     assert (status, body["code"]) == (404, "no-such-query")
 
 
-def test_a_query_that_was_started_again_is_asked_anew(served: Served) -> None:
-    """What was opened for the run before is closed."""
-    base = f"/applications/{query(served)}"
-    served.get(f"{base}/status")
-    before = served.opened[-1]
-    name = query(served)
+def started_again(served: Served, name: str) -> None:
     served.runtime.stop(name)
     until(lambda: name in served.runtime.applications)
+
+
+def test_a_query_that_was_started_again_is_asked_anew(served: Served) -> None:
+    """What was opened for the run before is closed."""
+    name = query(served)
+    base = f"/applications/{name}"
+    started_again(served, name)
+    served.get(f"{base}/status")
+    before = served.opened[-1]
+    started_again(served, name)
     until(lambda: served.get(f"{base}/status")[0] == 200 and before.is_closed)
     assert served.opened[-1] is not before
