@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -42,14 +42,24 @@ def check_inputs(engine: SqlEngine, names: Iterable[str]) -> None:
     Raises:
         AnalysisError: ``missing-input``, or ``unknown-source`` if there is no such topic.
     """
-    links = _links(engine)
-    there = {_named(engine, name).topic for name in names}
-    there.update(record.topic for record in engine.outbox)
+    _check_links(engine, _links(engine), {_named(engine, name).topic for name in names})
+
+
+def _check_links(
+    engine: SqlEngine, links: Sequence[ChainLink], given: Iterable[str]
+) -> frozenset[str]:
+    """Return the topics that have records: given ones, inserted ones, and what queries write."""
+    there = {*given, *(record.topic for record in engine.outbox)}
     there.update(topic for link in links for topic in link.writes)
     for link in links:
-        for topic in link.reads:
-            if topic not in there:
-                raise _no_history(engine, topic)
+        _check_reads(engine, link, there)
+    return frozenset(there)
+
+
+def _check_reads(engine: SqlEngine, link: ChainLink, there: Container[str]) -> None:
+    for topic in link.reads:
+        if topic not in there:
+            raise _no_history(engine, topic)
 
 
 class SqlBatchResult:
@@ -67,9 +77,10 @@ class SqlBatchResult:
         *,
         wall_clock: int = 0,
     ) -> None:
-        check_inputs(engine, inputs)
-        self._engine = engine
+        self._engine, self._sources = engine, _by_topic(engine)
         given = {_named(engine, name): each for name, each in inputs.items()}
+        links = _links(engine)
+        self._there = _check_links(engine, links, [source.topic for source in given])
         inserted: dict[str, list[GivenRecord]] = defaultdict(list)
         for row in engine.outbox:
             time = wall_clock if row.timestamp is None else row.timestamp
@@ -79,10 +90,7 @@ class SqlBatchResult:
             inserted,
             self._serdes,
         )
-        self._there = frozenset({*topics.histories, *inserted}).union(
-            *(link.writes for link in _links(engine))
-        )
-        self._chain = Chain(_links(engine), topics, spark, wall_clock)
+        self._chain = Chain(links, topics, spark, wall_clock)
 
     def __enter__(self) -> SqlBatchResult:
         return self
@@ -132,9 +140,7 @@ class SqlBatchResult:
     def push(self, query: PushQuery) -> DataFrame:
         """Return the rows of a planned SELECT ... EMIT CHANGES."""
         link = _link(self._engine, query.plan, query.topology)
-        for topic in link.reads:
-            if topic not in self._there:
-                raise _no_history(self._engine, topic)
+        _check_reads(self._engine, link, self._there)
         is_table = query.plan.step.is_table
         frame = self._chain.output(link, query.id, with_deletions=is_table)
         frame = frame.offset(query.plan.offset)
@@ -157,7 +163,7 @@ class SqlBatchResult:
 
     def _serdes(self, topic: str) -> TopicSerdes:
         """Return how a topic is written; that of a push query is named after it."""
-        catalog, source = self._engine.catalog, _by_topic(self._engine).get(topic)
+        catalog, source = self._engine.catalog, self._sources.get(topic)
         size = catalog.topics.get(topic, catalog.default_partitions)
         if source is None:
             return TopicSerdes(topic, _NO_SERDE, _NO_SERDE, size)

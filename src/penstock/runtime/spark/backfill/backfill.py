@@ -66,6 +66,7 @@ from penstock.runtime.spark.exchange.plan import make_plan
 from penstock.runtime.spark.history.batch import plan_batch
 from penstock.runtime.spark.history.errors import as_raised
 from penstock.runtime.spark.history.inputs import BatchInput
+from penstock.runtime.spark.history.outputs import FILE_KINDS
 from penstock.runtime.spark.history.result import BatchResult
 from penstock.runtime.spark.history.sources import HistorySource, topic_frame
 from penstock.topology.graph import Graph
@@ -74,7 +75,6 @@ from penstock.topology.validate import nearest
 
 #: Where outputs of history go: nowhere, or to their topics. Anything else is the place of files.
 NO_OUTPUTS, TO_TOPICS = "none", "topics"
-_FILE_KINDS = ("parquet", "orc", "json", "csv")
 
 
 @dataclass(frozen=True)
@@ -431,12 +431,12 @@ class Backfill:
 
 def _check_outputs(outputs: str, graph: Graph, sizes: Mapping[str, int]) -> None:
     kind, _, place = outputs.partition(":")
-    if outputs not in (NO_OUTPUTS, TO_TOPICS) and not (kind in _FILE_KINDS and place):
+    if outputs not in (NO_OUTPUTS, TO_TOPICS) and not (kind in FILE_KINDS and place):
         raise InvalidArgumentError(
             "bad-outputs",
             f"outputs cannot go to {outputs!r}",
             fix=f"say {NO_OUTPUTS}, {TO_TOPICS}, or a place such as parquet:/lake/history; kinds"
-            f" are {', '.join(_FILE_KINDS)}",
+            f" are {', '.join(FILE_KINDS)}",
         )
     if outputs == TO_TOPICS:
         for node in graph.nodes.values():

@@ -12,15 +12,14 @@ from pyspark.sql import functions as sf
 
 from penstock.model.record import Headers
 from penstock.runtime.spark.history.batch import run_batch
-from penstock.runtime.spark.history.inputs import BatchInput, TopicSerdes, records
+from penstock.runtime.spark.history.inputs import HEADERS, BatchInput, TopicSerdes, records
 from penstock.runtime.spark.history.result import BatchResult
 from penstock.topology.nodes import Sink, Source
 from penstock.topology.topology import Topology
 
-_HEADERS = "array<struct<key:string,value:binary>>"
 #: The records of a topic: ``writer`` and what follows order those that arrived at the same time.
 _ORDER = ("at", "writer", "tie", "source", "number", "key", "value")
-_GIVEN = f"key binary, value binary, timestamp long, headers {_HEADERS}, number long"
+_GIVEN = f"key binary, value binary, timestamp long, headers {HEADERS}, number long"
 
 
 @dataclass(frozen=True)

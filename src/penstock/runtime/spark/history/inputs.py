@@ -33,12 +33,16 @@ from penstock.serde.column_serde import HasColumnSerde
 from penstock.topology.validate import nearest
 
 #: Spark's names for those who plan, and must not import Spark.
-__all__ = ["BatchInput", "DataFrame", "SparkSession", "TopicSerdes", "millis", "records"]
+__all__ = [
+    "HEADERS", "RECORDS", "BatchInput", "DataFrame", "SparkSession", "TopicSerdes", "millis",
+    "records",
+]  # fmt: skip
 
-_HEADERS = "array<struct<key:string,value:binary>>"
+#: The type of headers in Spark.
+HEADERS = "array<struct<key:string,value:binary>>"
 #: What records look like once their keys and values are bytes.
 RECORDS = (
-    f"task int, at long, seq long, timestamp long, key binary, value binary, headers {_HEADERS}"
+    f"task int, at long, seq long, timestamp long, key binary, value binary, headers {HEADERS}"
 )
 _ARROW = pa.schema(
     [
@@ -175,7 +179,7 @@ def records(given: BatchInput, serdes: TopicSerdes) -> DataFrame:
         key.alias("key"),
         value.alias("value"),
         (sf.lit(None) if given.headers is None else sf.col(given.headers))
-        .cast(_HEADERS)
+        .cast(HEADERS)
         .alias("headers"),
     ]
     chosen = frame.select(*columns)
