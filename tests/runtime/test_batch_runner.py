@@ -433,6 +433,34 @@ def test_slots_that_are_added_wait_for_batches_that_are_under_way(make: Make) ->
         assert driver.counts() == {"k1": 1}
 
 
+def test_slots_do_not_change_while_one_gets_ready(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slot that is released, and gets ready after that, would keep its tasks' folders locked."""
+    driver = make(partitions=3, slots=1)
+    asked, may_warm = threading.Semaphore(0), threading.Event()
+
+    def warm_up(slot: int, request: StageRequest) -> None:
+        if request.slots == 2:
+            asked.release()
+            assert may_warm.wait(LONG_S)
+        driver.place(slot)
+
+    monkeypatch.setattr(driver.stages, "warm_up", warm_up)
+    with driver.running():
+        driver.wait_for(lambda: driver.runner.has_run)
+        driver.runner.slots = 2
+        assert all(asked.acquire(timeout=LONG_S) for _ in range(2))
+        driver.runner.slots = 1
+        driver.send(0, 1, 2)
+        time.sleep(0.03)
+        assert driver.runner.used_slots == 2
+        may_warm.set()
+        driver.wait_for(lambda: driver.runner.used_slots == 1 and driver.runner.has_run)
+        driver.wait_for(lambda: driver.is_done(0, 1, 2))
+        assert set(driver.placement.endpoints) == {0}
+
+
 def test_slots_do_not_change_before_it_is_known_what_is_committed(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from penstock.runtime.spark.worker import writer as writer_module
 from penstock.runtime.spark.worker.writer import KafkaWriter
 
 #: Nothing listens there.
@@ -36,3 +37,29 @@ def test_a_writer_that_is_given_up_leaves_nothing_behind(records: int) -> None:
     left = weakref.ref(writer)
     del writer
     assert left() is None
+
+
+class Transactions:
+    """A producer that only counts what happens to transactions."""
+
+    def __init__(self, *given: object) -> None:
+        self.aborted = 0
+
+    def init_transactions(self, timeout_s: float) -> None: ...
+
+    def begin_transaction(self) -> None: ...
+
+    def abort_transaction(self, timeout_s: float) -> None:
+        self.aborted += 1
+
+
+def test_a_writer_aborts_only_what_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slot that cannot open its stores has no transaction: an abort would warn of nothing."""
+    producer = Transactions()
+    monkeypatch.setattr(writer_module, "new_producer", lambda settings: producer)
+    writer = KafkaWriter(NOWHERE, "app-0")
+    writer.abort()
+    assert producer.aborted == 0
+    writer.begin()
+    writer.abort()
+    assert producer.aborted == 1

@@ -371,7 +371,8 @@ class BatchRunner:
             self._move(*found)
 
     def _change_slots(self) -> None:
-        if time.monotonic() < self._change_from:
+        if time.monotonic() < self._change_from or any(lane.is_warming for lane in self._lanes):
+            # A slot that gets ready after its release would keep the folders of its tasks locked.
             return
         # Another thread may change the number at any time.
         wanted = self.slots
@@ -392,7 +393,7 @@ class BatchRunner:
 
     def _move(self, slot: int, target: Endpoint) -> None:
         with self._gate.parked(slot, _PARK_S) as is_idle:
-            if not is_idle:
+            if not is_idle or self._lanes[slot].is_warming:
                 return
             log.info("slot %d moves to a stream thread with less to do", slot)
             is_moved = self.placement.endpoints[slot].host != target.host

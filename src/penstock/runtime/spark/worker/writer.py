@@ -116,6 +116,8 @@ class KafkaWriter:
         settings["error_cb"] = partial(_notice_loss, lost)
         self._producer = new_producer(settings)
         self._failed: KafkaError | None = None
+        #: Whether a transaction has begun that is not committed.
+        self._is_open = False
         self._partitions: dict[str, int] = {}
         #: The topics that were written to, so that an error can name one that does not exist.
         self._topics: set[str] = set()
@@ -131,6 +133,7 @@ class KafkaWriter:
     def begin(self) -> None:
         if self.is_transactional:
             self._producer.begin_transaction()
+            self._is_open = True
 
     def send(
         self,
@@ -223,6 +226,7 @@ class KafkaWriter:
                 self._in_time(lambda: send_offsets(positions, group, _OFFSETS_S), _OFFSETS_S)
             self._wait_for_delivery()
             self._in_time(lambda: self._producer.commit_transaction(_COMMIT_S), _COMMIT_S)
+            self._is_open = False
         except KafkaException as error:
             # The error of the call may say only that the transaction has failed, but not why.
             failure = self._transaction_error() or error
@@ -310,7 +314,7 @@ class KafkaWriter:
             # with its producer. The reports of purged records come with the flush.
             self._producer.purge()
             self._producer.flush(_ABORT_S)
-        elif not self._noticed_loss.is_set():
+        elif self._is_open and not self._noticed_loss.is_set():
             # If this fails, or brokers are lost, the next producer with this transactional id
             # aborts the open transaction.
             self._producer.abort_transaction(_ABORT_S)

@@ -110,7 +110,7 @@ class Lane:
         self._ran_after_cut = -1
         #: Whether tasks are still being restored, and whether all have been restored once.
         self.is_waiting, self.has_run, self._is_over = False, False, False
-        self._is_warm = False
+        self._is_warm, self._is_warming = False, True
         self.renew()
 
     # What others see
@@ -130,6 +130,11 @@ class Lane:
     def has_begun(self) -> bool:
         """Whether the slot has begun to restore its stores, or needed not."""
         return self._is_warm or self.has_run
+
+    @property
+    def is_warming(self) -> bool:
+        """Whether the slot may be taking a thread and opening stores, outside of any batch."""
+        return self._is_warming
 
     @property
     def is_unknown(self) -> bool:
@@ -192,7 +197,10 @@ class Lane:
         """Run batches until the gate has ended."""
         shared = self._shared
         try:
-            self._warm_up()
+            try:
+                self._warm_up()
+            finally:
+                self._is_warming = False
             while (turn := shared.gate.wait_turn(self.number, self._due_s)) is not None:
                 before = self._batches
                 try:
