@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import penstock as ps
+from bench.column_workloads import OF_ONE_TOPIC, OF_TWO_TOPICS
 from bench.data import USERS, Pair, events, users
 from bench.workloads import Topics, w1, w1_columns, w3, w3_columns, w4, w4_columns, w6, w7
 from penstock.config import StreamsConfig
@@ -56,9 +57,11 @@ WORKLOADS: dict[str, Callable[[ps.StreamsBuilder, Topics], None]] = {
     "stream-table join, expressions": w4_columns,
     "stream-stream join": w6,
     "sessions": w7,
+    **OF_ONE_TOPIC,
+    **OF_TWO_TOPICS,
 }
 #: Half of the records of these come from the second topic.
-TWO_STREAMS = {"stream-stream join"}
+TWO_STREAMS = {"stream-stream join", *OF_TWO_TOPICS}
 
 
 #: The engines of persistent stores, by name.

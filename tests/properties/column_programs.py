@@ -604,6 +604,20 @@ def streams_joined_at_once(builder: ps.StreamsBuilder) -> None:
     ).to("out", key_serde="string", value_serde="json")
 
 
+def streams_joined_in_memory(builder: ps.StreamsBuilder) -> None:
+    """Stores in memory let each record go by itself, and one without a value moves their time."""
+    left = builder.stream("in", key="string", value="json")
+    right = builder.stream("table", key="string", value="json")
+    windows = ps.JoinWindows.of_time_difference_and_grace("10s", "5s")
+    in_memory = ps.StreamJoined(
+        store_type="in_memory", value_serde="json", other_value_serde="json"
+    )
+    left.outer_join(
+        right, lambda one, other: [one and one.get("n"), other and other.get("s")], windows,
+        stream_joined=in_memory,
+    ).to("out", key_serde="string", value_serde="json")  # fmt: skip
+
+
 def batched(builder: ps.StreamsBuilder) -> None:
     """Functions of whole columns."""
 
@@ -718,6 +732,7 @@ BUILDS = [
     global_left_joined, mapped, reduced_by_functions, joined_by_a_function, processed,
     with_lambdas, lambda_sums, lambda_documents, lambda_windows,
     lambda_joined, lambda_reduced, streams_joined, streams_joined_in_a_row,
-    streams_left_joined, streams_outer_joined, streams_joined_at_once, batched,
+    streams_left_joined, streams_outer_joined, streams_joined_at_once,
+    streams_joined_in_memory, batched,
     table_kept, table_regrouped, table_reduced, counts_filtered, cogrouped, *TABLE_BUILDS,
 ]  # fmt: skip

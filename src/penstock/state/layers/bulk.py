@@ -12,7 +12,6 @@ from typing import Any, Protocol
 from penstock.state.bytes_store import BytesStore, Entry
 from penstock.state.codec import Codec
 from penstock.state.environment import Changelog
-from penstock.state.window.segmented_window import SegmentedWindows
 
 _WINDOW_SUFFIX = Struct(">qi").pack
 
@@ -42,6 +41,26 @@ class BatchedWindows(Protocol):
     def put_all(
         self, window_keys: Sequence[bytes], values: Sequence[bytes], starts: Sequence[int]
     ) -> None: ...
+
+
+class DuplicateWindows(Protocol):
+    """The windows of a store that keeps every record, which are read and written as batches."""
+
+    none_advances: bool
+
+    @property
+    def stream_time(self) -> int: ...
+
+    @property
+    def retention_ms(self) -> int: ...
+
+    def entries_of(
+        self, keys: Collection[bytes], time_from: int, time_to: int
+    ) -> list[tuple[bytes, int, bytes]]: ...
+
+    def put_duplicates(
+        self, keys: Sequence[bytes], values: Sequence[bytes | None], starts: Sequence[int]
+    ) -> list[bytes]: ...
 
 
 class _Bulk:
@@ -125,10 +144,12 @@ class BulkDuplicates(_Bulk):
     """Records by key and time, for the stores of joined streams. They have no cache."""
 
     def __init__(
-        self, windows: SegmentedWindows, changelog: Changelog | None, keys: Codec, values: Codec
+        self, windows: DuplicateWindows, changelog: Changelog | None, keys: Codec, values: Codec
     ) -> None:
         super().__init__(changelog, None, keys, values)
         self._windows = windows
+        #: Whether a record without a value lets older ones expire.
+        self.none_advances = windows.none_advances
 
     @property
     def stream_time(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from threading import Lock
 
 from sortedcontainers import SortedDict
@@ -16,7 +16,7 @@ from penstock.state.window.window_bytes import (
     is_within,
     next_sequence,
 )
-from penstock.state.window.window_keys import split_window_key
+from penstock.state.window.window_keys import split_window_key, window_key
 
 #: The values of one window start by key; several per key only if duplicates are retained.
 _Slice = dict[bytes, list[bytes]]
@@ -29,6 +29,9 @@ class MemoryWindows:
     entries that expire meanwhile. ``_starts`` finds the windows of one key.
     """
 
+    #: Whether a put of None, in a store with duplicates, lets older entries expire.
+    none_advances = True
+
     def __init__(self, rules: WindowRules) -> None:
         self.sequence = 0
         self._rules = rules
@@ -36,6 +39,15 @@ class MemoryWindows:
         self._slices: SortedDict[int, _Slice] = SortedDict()
         self._starts: dict[bytes, list[int]] = {}
         self._lock = Lock()
+
+    @property
+    def stream_time(self) -> int:
+        """Return the highest time of all writes, or -1."""
+        return self._stream_time
+
+    @property
+    def retention_ms(self) -> int:
+        return self._rules.retention_ms
 
     @property
     def _oldest_readable(self) -> int:
@@ -113,6 +125,22 @@ class MemoryWindows:
         """Write different windows, with the same result as calls of ``put`` in this order."""
         for data, value, start in zip(window_keys, values, starts, strict=True):
             self.put(split_window_key(data)[0], value, start)
+
+    def entries_of(
+        self, keys: Collection[bytes], time_from: int, time_to: int
+    ) -> list[WindowEntry]:
+        """Return the entries of these keys as ``scan`` finds them for each key."""
+        return [each for key in keys for each in self.scan((key, key), time_from, time_to)]
+
+    def put_duplicates(
+        self, keys: Sequence[bytes], values: Sequence[bytes | None], starts: Sequence[int]
+    ) -> list[bytes]:
+        """Write entries with ``put``, in this order; return their logged keys."""
+        stored = []
+        for key, value, start in zip(keys, values, starts, strict=True):
+            self.put(key, value, start)
+            stored.append(window_key(key, start, self.sequence))
+        return stored
 
     def scan(
         self, keys: KeyRange, time_from: int, time_to: int, *, reverse: bool = False

@@ -33,6 +33,9 @@ _SCANNED_PER_KEY = 10
 class SegmentedWindows:
     """Window entries in time segments. A write is too old if its segment has expired."""
 
+    #: Whether a put of None, in a store with duplicates, lets older entries expire.
+    none_advances = False
+
     def __init__(self, store: BytesStore, rules: WindowRules) -> None:
         self._rules = rules
         self._segments = Segments(store, rules.retention_ms, rules.segment_interval_ms)

@@ -275,7 +275,11 @@ def open_window_store(spec: StoreSpec, env: StoreEnvironment) -> TypedWindowStor
         can_batch = SegmentedWindows if cached is not None else SegmentedWindows | MemoryWindows
         if is_single and isinstance(store, can_batch):
             bulk = BulkWindows(store, changelog, cached, keys, values)
-        elif isinstance(store, SegmentedWindows) and spec.retain_duplicates and not is_timestamped:
+        elif (
+            isinstance(store, SegmentedWindows | MemoryWindows)
+            and spec.retain_duplicates
+            and not is_timestamped
+        ):
             bulk = BulkDuplicates(store, changelog, keys, values)
     return TypedWindowStore(
         spec, inner, keys=keys, values=values, cached=cached, bulk=bulk, codecs=codecs

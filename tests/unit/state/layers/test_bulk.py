@@ -17,8 +17,8 @@ ROWS = [
 ]  # fmt: skip
 
 
-def bench() -> tuple[Bench, BulkDuplicates]:
-    made = Bench(window(retain_duplicates=True, persistent=True, retention_ms=60_000))
+def bench(*, persistent: bool = True) -> tuple[Bench, BulkDuplicates]:
+    made = Bench(window(retain_duplicates=True, persistent=persistent, retention_ms=60_000))
     assert isinstance(made.store.bulk, BulkDuplicates)
     return made, made.store.bulk
 
@@ -38,6 +38,23 @@ def test_batch_writes_what_single_puts_write(sequence: int) -> None:
     assert [*other.store.all()] == [*one.store.all()]
     assert rows.stream_time == 400_000
     assert rows.oldest_readable(400_000) == 340_001
+
+
+def test_batch_in_memory_writes_what_single_puts_write() -> None:
+    """Each entry expires by itself, and a value of None advances the time."""
+    (one, _), (other, rows) = bench(persistent=False), bench(persistent=False)
+    rows_of_both = [*ROWS, (b"d", None, 460_000), (b"d", b"8", 400_001), (b"d", b"9", 400_000)]
+    for key, value, time in rows_of_both:
+        one.task.at(time)
+        one.store.put(key.decode(), None if value is None else value.decode(), time)
+    columns: Any = [[*column] for column in zip(*rows_of_both, strict=True)]
+    rows.write(*columns)
+    assert other.logged == one.logged
+    assert [*other.store.all()] == [*one.store.all()] != []
+    assert rows.none_advances
+    assert rows.stream_time == 460_000
+    assert rows.oldest_readable(460_000) == 400_001
+    assert rows.read({b"d"}, 0, 500_000) == [(b"d", 400_001, b"8")]
 
 
 @pytest.mark.parametrize("scanned", [0, 100], ids=["key by key", "all keys"])

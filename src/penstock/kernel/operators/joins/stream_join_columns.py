@@ -174,6 +174,7 @@ class _Records:
         self.headers = headers
         self.key_column = key_column
         self.value_column = value_column
+        self.has_key = np.array([key is not None for key in keys], bool)
         #: Whether it has a key and a value, so that it can have partners.
         self.is_joined = np.array([None not in pair for pair in zip(keys, data, strict=True)], bool)
         #: Stream time when the record is joined.
@@ -373,8 +374,9 @@ class _OneWay:
         first, last = self.rule.partners(records.times[seeking])
         stored = self._stored(records, seeking, rows, first, last)
         held = np.flatnonzero(others.is_joined)
+        moves = np.flatnonzero(others.has_key) if rows.none_advances else held
         oldest = times_before(
-            others.orders[held], others.times[held], records.orders[seeking], rows.stream_time
+            others.orders[moves], others.times[moves], records.orders[seeking], rows.stream_time
         )
         numbers = dict(zip(records.keys, records.codes.tolist(), strict=True))
         stored_codes = np.array([numbers[key] for key, _, _ in stored], np.int64)

@@ -1,0 +1,42 @@
+"""Workloads of one operator each, to see what it costs record by record and over columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import penstock as ps
+from bench.workloads import Topics
+
+Build = Callable[[ps.StreamsBuilder, Topics], None]
+
+
+def table_join(builder: ps.StreamsBuilder, topics: Topics) -> None:
+    """Join the newest event of each user with that of the other topic."""
+    left = builder.table(topics.input, materialized="left", key="string", value="json")
+    right = builder.table(topics.table, materialized="right", key="string", value="json")
+    both = ps.struct(one=ps.left["amount"], other=ps.right["amount"])
+    joined = left.join(right, both)
+    joined.to_stream().to(topics.output, key_serde="string", value_serde="json")
+
+
+def stream_join_in_memory(builder: ps.StreamsBuilder, topics: Topics) -> None:
+    """Join two streams whose windows are in memory; those without a partner are sent, too."""
+    left = builder.stream(topics.input, key="string", value="json")
+    right = builder.stream(topics.table, key="string", value="json")
+    left.left_join(
+        right,
+        lambda one, other: {"one": one["amount"], "other": other and other["amount"]},
+        ps.JoinWindows.of_time_difference_and_grace("10s", "5s"),
+        stream_joined=ps.StreamJoined(
+            store_type="in_memory", value_serde="json", other_value_serde="json"
+        ),
+    ).to(topics.output, key_serde="string", value_serde="json")
+
+
+#: By name: both topics have events. Half of them come from the second one.
+OF_TWO_TOPICS: dict[str, Build] = {
+    "table join": table_join,
+    "stream-stream left join, in memory": stream_join_in_memory,
+}
+#: By name: all events come from one topic.
+OF_ONE_TOPIC: dict[str, Build] = {}
