@@ -20,6 +20,7 @@ from penstock.runtime.spark.driver.lanes.gate import Gate, Turn
 from penstock.runtime.spark.driver.lanes.lane import Lane
 from penstock.runtime.spark.driver.lanes.lane_inputs import InputSettings
 from penstock.runtime.spark.driver.lanes.shared import Numbers, Pace, Shared
+from penstock.runtime.spark.driver.lanes.stops import Stops
 from penstock.runtime.spark.exchange.batch_log import LogState
 from penstock.runtime.spark.exchange.plan import Plan, make_plan
 from penstock.runtime.spark.exchange.stage_request import Limits, Report, StageRequest
@@ -154,6 +155,7 @@ class World:
             ),
             "gate": self.gate,
             "ends": SimpleNamespace(fresh=self.fresh_ends),
+            "stops": Stops(self.positions, self.gate.changed),
             "offsets": self.cluster,
             "inputs": InputSettings(max_records=10, read_committed=False),
             "positions": self.positions,

@@ -43,6 +43,7 @@ from penstock.runtime.spark.driver.lanes.lane import Lane
 from penstock.runtime.spark.driver.lanes.lane_inputs import InputSettings
 from penstock.runtime.spark.driver.lanes.shared import Numbers, Pace, Shared
 from penstock.runtime.spark.driver.lanes.sink_calls import SinkCalls
+from penstock.runtime.spark.driver.lanes.stops import Stops
 from penstock.runtime.spark.driver.observing.held_back import HeldBack
 from penstock.runtime.spark.driver.observing.meter import Meter
 from penstock.runtime.spark.driver.observing.progress import Progress
@@ -185,6 +186,7 @@ class BatchRunner:
                 limits=Limits(_SLOT_BYTES, min(_STAGE_S, most_s)),
             ),
             gate=self._gate,
+            stops=Stops(lead.positions, self._gate.changed),
             ends=EndsWatch(lead.offsets, {*lead.positions, *tables}, committed=lead.read_committed),
             offsets=lead.offsets,
             inputs=InputSettings(
@@ -525,6 +527,11 @@ class BatchRunner:
                 yield self._cuts.take().batch
             else:
                 yield None
+
+    @property
+    def stops(self) -> Stops:
+        """Up to where lanes may read their sources."""
+        return self._shared.stops
 
     def contained(self, store: str) -> dict[TopicPartition, int]:
         """Return up to where a store contains the records of source topics."""

@@ -307,7 +307,8 @@ class Lane:
                 part: shared.positions[part] for part in self._inputs.parts(chosen) if part in ends
             }
         tables = {part: ends.get(part, self._tables.get(part, 0)) for part in shared.tables}
-        return self._inputs.plan(start, ends, tables)
+        planned = self._inputs.plan(start, shared.stops.within(ends), tables)
+        return replace(planned, ranges=shared.stops.admit(self.number, planned.ranges))
 
     def _has_work(self, planned: Planned, chosen: frozenset[int]) -> bool:
         has_input = planned.has_input or self._shared.internal.has_leftover(chosen)

@@ -14,6 +14,7 @@ from penstock.runtime.spark.driver.lanes.accounts import Accounts
 from penstock.runtime.spark.driver.lanes.ends import EndsWatch
 from penstock.runtime.spark.driver.lanes.gate import Gate
 from penstock.runtime.spark.driver.lanes.lane_inputs import InputSettings
+from penstock.runtime.spark.driver.lanes.stops import Stops
 from penstock.runtime.spark.driver.threads.shared_offsets import Offsets
 from penstock.runtime.spark.driver.threads.slot_watch import SlotWatch
 from penstock.runtime.spark.exchange.stage_request import (
@@ -82,6 +83,8 @@ class Shared:
     pace: Pace
     gate: Gate
     ends: EndsWatch
+    #: Up to where lanes may read.
+    stops: Stops
     offsets: Offsets
     inputs: InputSettings
     positions: dict[TopicPartition, int]

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from penstock.model.time.duration import Duration, to_ms
 from penstock.processor.functions import StreamPartitioner
 from penstock.query import StateQueryRequest, StateQueryResult, StoreQueryParameters
+from penstock.runtime.spark.driver.lanes.cut_part import CutPart
 from penstock.runtime.spark.driver.stores.clients_metadata import (
     KeyQueryMetadata,
     LagInfo,
@@ -76,6 +77,13 @@ class Asking(ABC):
             if newest > wanted or time.monotonic() > deadline:
                 raise wrong_batch(wanted, newest)
             time.sleep(0.02)
+
+    def cut_part(self) -> CutPart | None:
+        """Return this instance's part in a cut of several applications; None if another leads.
+
+        The SQL server takes such cuts over its queries.
+        """
+        return self._stores().cut_part()
 
     def query(self, request: StateQueryRequest) -> StateQueryResult:
         """Query a store with a position bound; each partition returns a result or a reason."""

@@ -18,6 +18,7 @@ from penstock.query import (
 )
 from penstock.query.parameters import store_name_of
 from penstock.runtime.spark.driver.application_run import ApplicationRun
+from penstock.runtime.spark.driver.lanes.cut_part import CutPart
 from penstock.runtime.spark.driver.stores.clients_metadata import (
     HostInfo,
     KeyQueryMetadata,
@@ -118,6 +119,11 @@ class InstanceStores:
         else:
             time.sleep(min(timeout_s, 0.1))
             yield None
+
+    def cut_part(self) -> CutPart | None:
+        """Return the part that this instance has in a cut of several applications, if it leads."""
+        runner = self._run.runner
+        return None if runner is None or not runner.has_run else CutPart(runner)
 
     # Where things are
 
