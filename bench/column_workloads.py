@@ -33,10 +33,21 @@ def stream_join_in_memory(builder: ps.StreamsBuilder, topics: Topics) -> None:
     ).to(topics.output, key_serde="string", value_serde="json")
 
 
+def timed(builder: ps.StreamsBuilder, topics: Topics) -> None:
+    """Take the time of each event from its value, and count the events per minute."""
+    stream = builder.stream(
+        topics.input, key="string", value="json",
+        timestamp_extractor=lambda record, _: record.value["ts"],
+    )  # fmt: skip
+    minutes = stream.group_by_key().windowed_by(ps.TimeWindows.of_size_and_grace("1m", "30s"))
+    counted = minutes.count("counts").to_stream(lambda windowed, _: windowed.key)
+    counted.to(topics.output, key_serde="string", value_serde="long")
+
+
 #: By name: both topics have events. Half of them come from the second one.
 OF_TWO_TOPICS: dict[str, Build] = {
     "table join": table_join,
     "stream-stream left join, in memory": stream_join_in_memory,
 }
 #: By name: all events come from one topic.
-OF_ONE_TOPIC: dict[str, Build] = {}
+OF_ONE_TOPIC: dict[str, Build] = {"timestamp extractor": timed}

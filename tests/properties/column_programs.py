@@ -618,6 +618,33 @@ def streams_joined_in_memory(builder: ps.StreamsBuilder) -> None:
     ).to("out", key_serde="string", value_serde="json")  # fmt: skip
 
 
+def by_value(record: Any, partition_time: int) -> int:
+    """Takes some records for older than their topic does, and some for the newest."""
+    if record.headers or not isinstance(record.value, dict):
+        return max(partition_time, 0)
+    return max(record.timestamp - len(record.value.get("s") or "") * 5_000, 0)
+
+
+def timed_rows(builder: ps.StreamsBuilder) -> None:
+    """Extractors of two inputs decide in which order their records come."""
+    rows = builder.table(
+        "table", materialized="rows", key="string", value="json", timestamp_extractor=by_value
+    )
+    stream = builder.stream("in", key="string", value="json", timestamp_extractor=by_value)
+    stream.join(rows, ps.left.with_fields(other=ps.right["n"])).to(
+        "out", key_serde="string", value_serde="json"
+    )
+
+
+def timed_windows(builder: ps.StreamsBuilder) -> None:
+    """Functions behind a cache, which see the time and the position of a record."""
+    stream = builder.stream("in", key="string", value="json", timestamp_extractor=by_value)
+    windows = ps.TimeWindows.of_size_and_grace("30s", "20s")
+    counted = stream.group_by_key().windowed_by(windows).count("counts")
+    names = counted.to_stream(lambda windowed, n: f"{windowed.key}@{windowed.start // (n % 4)}")
+    names.to("out", key_serde="string", value_serde="long")
+
+
 def batched(builder: ps.StreamsBuilder) -> None:
     """Functions of whole columns."""
 
@@ -718,7 +745,7 @@ def cogrouped(builder: ps.StreamsBuilder) -> None:
 #: Programs whose functions are declared pure; those of others keep their nodes from columns.
 WITH_FUNCTIONS = [mapped, reduced_by_functions, joined_by_a_function]
 #: Programs whose functions raise for some records.
-RAISING = [one_by_one]
+RAISING = [one_by_one, timed_windows]
 #: Programs that leave the results of a fold to its cache, and run by record without one.
 BEHIND_A_CACHE = [one_by_one, regrouped, session_documents, suppressed_by_functions]
 BUILDS = [
@@ -733,6 +760,6 @@ BUILDS = [
     with_lambdas, lambda_sums, lambda_documents, lambda_windows,
     lambda_joined, lambda_reduced, streams_joined, streams_joined_in_a_row,
     streams_left_joined, streams_outer_joined, streams_joined_at_once,
-    streams_joined_in_memory, batched,
+    streams_joined_in_memory, timed_rows, timed_windows, batched,
     table_kept, table_regrouped, table_reduced, counts_filtered, cogrouped, *TABLE_BUILDS,
 ]  # fmt: skip

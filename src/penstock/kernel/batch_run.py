@@ -131,14 +131,23 @@ class BatchRun:
             queue.partition_time = max(queue.partition_time, newest)
             group.stream_time = max(group.stream_time, newest)
         if columns.plan.needs_last_record:
-            self._work_on(columns.last_record(run.inputs, run.effects, self._runs))
+            self._work_on(columns.last_record(run.inputs, run.effects, self._runs), inputs)
         group.order = run.order
         consumed = {queue.name: len(records) for queue, records in run.inputs}
         return {name: len(records) - consumed.get(name, 0) for name, records in inputs}
 
-    def _work_on(self, raw: RawRecord | None) -> None:
+    def _work_on(self, last: RawRecord | None, inputs: Inputs) -> None:
         """Set the context to that of the last record, as processing it would; a flush uses it."""
-        if raw is not None:
-            context, self._task.current = self._task.context, raw
-            context.topic, context.partition, context.offset, time, _, _, headers = raw
+        if last is not None:
+            context, self._task.current = self._task.context, _as_read(last, inputs)
+            context.topic, context.partition, context.offset, time, _, _, headers = last
             context.timestamp, context.headers = time, headers
+
+
+def _as_read(record: RawRecord, inputs: Inputs) -> RawRecord:
+    """Return a record with the timestamp that it has in Kafka; an extractor may give another."""
+    for _, records in inputs:
+        if (records.topic, records.partition) == (record.topic, record.partition):
+            places = range(len(records) - 1, -1, -1)
+            return records.record(next(n for n in places if records.offsets[n] == record.offset))
+    return record

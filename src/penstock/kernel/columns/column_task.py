@@ -43,8 +43,9 @@ Input = tuple["RecordQueue", RawColumns]
 class ColumnRun(NamedTuple):
     """A batch that ran over columns. Nothing has happened until its effects are applied.
 
-    ``inputs`` are the records that it consumes. If a truncated queue has cut the batch, ``order``
-    names the queues in the order in which the next batch has to fill them.
+    ``inputs`` are the records that it consumes, with the timestamps of their extractors. If a
+    truncated queue has cut the batch, ``order`` names the queues in the order in which the next
+    batch has to fill them.
     """
 
     effects: Effects
@@ -118,6 +119,7 @@ class ColumnTask:
             if not table.waits:
                 table.keep()
         try:
+            inputs = [self._timed(each) for each in inputs]
             if self._islands:
                 self._check_readable(inputs)
             if len(inputs) == 1 and not self.plan.is_joined:
@@ -230,6 +232,12 @@ class ColumnTask:
         cut = [*inputs]
         cut[rest] = queue, records.cut(0, end)
         return [each for each in cut if len(each[1])], [queue.name, inputs[empty][0].name]
+
+    def _timed(self, given: Input) -> Input:
+        """Return the records with the timestamps that the extractor of their source gives them."""
+        queue, records = given
+        timed = self.plan.sources[queue.source].timed
+        return given if timed is None else (queue, timed(records, queue.partition_time))
 
     def _check_readable(self, inputs: Sequence[Input]) -> None:
         """Raise if the user's handler has to be asked about a record.

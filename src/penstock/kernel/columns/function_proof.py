@@ -67,6 +67,8 @@ _READS: Final = frozenset({
     "symmetric_difference", "time", "timestamp", "total_seconds", "tzinfo", "union", "utctimetuple",
     "values", "weekday", "window", "year",
     *(name for name in dir(math) if not name.startswith("_")),
+    # Fields of a record, which timestamp extractors read.
+    "headers", "offset", "partition", "topic", "value",
 })  # fmt: skip
 #: Classes that may be called and whose class methods may be used; the current time is not read.
 _CLASSES: Final = (date, datetime, Decimal, Fraction, time, timedelta, timezone)

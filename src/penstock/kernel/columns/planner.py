@@ -16,11 +16,11 @@ from penstock.expr.aggregates import count_start, count_step
 from penstock.kernel.columns.column_executor import ColumnExecutor, NotVectorisableError
 from penstock.kernel.columns.column_registry import column_executor_for
 from penstock.kernel.columns.effects import ColumnCollector
+from penstock.kernel.columns.event_times import event_times
 from penstock.kernel.columns.islands.island import IslandColumns
 from penstock.kernel.columns.islands.island_plan import OneByOne, may_be_island, settle_island
 from penstock.kernel.columns.turns import take_turns
 from penstock.kernel.operators.joins.stream_join_arms import behind_joins, connect_joins
-from penstock.kernel.operators.topics.source import takes_own_time
 from penstock.kernel.operators.topics.source_columns import SourceColumns
 from penstock.model.column_function import MadeOf
 from penstock.topology.nodes import Source
@@ -112,8 +112,7 @@ def plan_columns(task: StreamTask, nodes: Iterable[str]) -> ColumnPlan:
 def _plan_source(node: Source, task: StreamTask, plan: ColumnPlan) -> None:
     try:
         source = SourceColumns(node, task)
-        if not takes_own_time(node, task):
-            raise NotVectorisableError("its timestamp extractor is a Python function")
+        source.timed = event_times(node, task)
     except NotVectorisableError as reason:
         plan.why_not[node.name] = str(reason)
         return

@@ -160,7 +160,7 @@ def test_expressions_and_counts_run_over_columns() -> None:
         ),
         (
             lambda b: b.stream("in", ps.Consumed.with_(
-                "string", "json", timestamp_extractor=lambda r, t: 1
+                "string", "json", timestamp_extractor=lambda r, t: noted(1)
             )),
             "its timestamp extractor is a Python function",
         ),

@@ -26,6 +26,7 @@ from penstock.serde.change import ChangeSerde
 from penstock.topology.nodes import Source
 
 if TYPE_CHECKING:
+    from penstock.kernel.columns.event_times import Timed
     from penstock.kernel.services import TaskServices
 
 
@@ -49,6 +50,8 @@ class SourceColumns(ColumnExecutor[Source]):
 
     def __init__(self, node: Source, task: TaskServices) -> None:
         super().__init__(node, task)
+        #: Gives records the timestamps of an extractor; ``None`` if they keep their own.
+        self.timed: Timed | None = None
         #: Whether an executor below needs topic, partition and offset of its records.
         self.tells_origins = False
         #: Whether an executor below calls functions of the user.

@@ -268,7 +268,7 @@ def timestamp_extractor(
         # A record without a valid time is dropped, like one with a negative timestamp.
         return -1 if found is None else found
 
-    return extract
+    return ColumnFunction(extract)
 
 
 def _column_reader(source: DataSource, name: str) -> Callable[[ConsumerRecord[Any, Any]], Any]:
