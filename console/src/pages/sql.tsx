@@ -114,7 +114,8 @@ export function SqlPage() {
         return error;
       }
     } finally {
-      running.current.delete(id);
+      // A query that goes on after its first answer can still be stopped.
+      if (kind !== "select" && kind !== "print") running.current.delete(id);
     }
     return undefined;
   };
@@ -154,6 +155,7 @@ export function SqlPage() {
           settled(signal.aborted ? undefined : error);
         } finally {
           clearInterval(timer);
+          running.current.delete(id);
         }
       })();
     });
@@ -177,6 +179,7 @@ export function SqlPage() {
           settled(signal.aborted ? undefined : error);
         } finally {
           clearInterval(timer);
+          running.current.delete(id);
         }
       })();
     });
