@@ -16,7 +16,7 @@ def table_join(builder: ps.StreamsBuilder, topics: Topics) -> None:
     right = builder.table(topics.table, materialized="right", key="string", value="json")
     both = ps.struct(one=ps.left["amount"], other=ps.right["amount"])
     joined = left.join(right, both)
-    joined.to_stream().to(topics.output, key_serde="string", value_serde="json")
+    joined.to_stream().to(topics.output, key="string", value="json")
 
 
 def stream_join_in_memory(builder: ps.StreamsBuilder, topics: Topics) -> None:
@@ -27,10 +27,8 @@ def stream_join_in_memory(builder: ps.StreamsBuilder, topics: Topics) -> None:
         right,
         lambda one, other: {"one": one["amount"], "other": other and other["amount"]},
         ps.JoinWindows.of_time_difference_and_grace("10s", "5s"),
-        stream_joined=ps.StreamJoined(
-            store_type="in_memory", value_serde="json", other_value_serde="json"
-        ),
-    ).to(topics.output, key_serde="string", value_serde="json")
+        stream_joined=ps.StreamJoined(store_type="in_memory", value="json", other_value="json"),
+    ).to(topics.output, key="string", value="json")
 
 
 def timed(builder: ps.StreamsBuilder, topics: Topics) -> None:
@@ -41,7 +39,7 @@ def timed(builder: ps.StreamsBuilder, topics: Topics) -> None:
     )  # fmt: skip
     minutes = stream.group_by_key().windowed_by(ps.TimeWindows.of_size_and_grace("1m", "30s"))
     counted = minutes.count("counts").to_stream(lambda windowed, _: windowed.key)
-    counted.to(topics.output, key_serde="string", value_serde="long")
+    counted.to(topics.output, key="string", value="long")
 
 
 #: By name: both topics have events. Half of them come from the second one.

@@ -44,7 +44,7 @@ def count(builder: ps.StreamsBuilder, topics: Topics) -> None:
     counted = (
         builder.stream(topics.input, key="string", value="json").group_by_key().count("counts")
     )
-    counted.to_stream().to(topics.output, key_serde="string", value_serde="long")
+    counted.to_stream().to(topics.output, key="string", value="long")
 
 
 WORKLOADS: dict[str, Callable[[ps.StreamsBuilder, Topics], None]] = {

@@ -32,7 +32,7 @@ def w1(builder: ps.StreamsBuilder, topics: Topics) -> None:
         builder.stream(topics.input, key="string", value="json")
         .filter(lambda _, event: event["amount"] > 50)
         .map_values(slim)
-        .to(topics.output, key_serde="string", value_serde="json")
+        .to(topics.output, key="string", value="json")
     )
 
 
@@ -43,7 +43,7 @@ def w2(builder: ps.StreamsBuilder, topics: Topics) -> None:
         .count("counts")
         .to_stream()
         .map_values(str)
-        .to(topics.output, key_serde="string", value_serde="string")
+        .to(topics.output, key="string", value="string")
     )
 
 
@@ -55,11 +55,11 @@ def w3(builder: ps.StreamsBuilder, topics: Topics) -> None:
         .aggregate(
             lambda: 0.0,
             lambda _, event, total: total + event["amount"],
-            ps.Materialized(name="sums", key_serde="string", value_serde="double"),
+            ps.Materialized(name="sums", key="string", value="double"),
         )
         .to_stream(lambda windowed, _: f"{windowed.key}@{windowed.start}")
         .map_values(str)
-        .to(topics.output, key_serde="string", value_serde="string")
+        .to(topics.output, key="string", value="string")
     )
 
 
@@ -68,7 +68,7 @@ def w4(builder: ps.StreamsBuilder, topics: Topics) -> None:
     (
         builder.stream(topics.input, key="string", value="json")
         .join(users, lambda event, user: {**event, "name": user["name"], "tier": user["tier"]})
-        .to(topics.output, key_serde="string", value_serde="json")
+        .to(topics.output, key="string", value="json")
     )
 
 
@@ -78,12 +78,12 @@ def w5(builder: ps.StreamsBuilder, topics: Topics) -> None:
         .flat_map_values(lambda line: line.split(" "))
         .group_by(
             lambda _, word: word,
-            ps.Grouped(name="word", key_serde="string", value_serde="string"),
+            ps.Grouped(name="word", key="string", value="string"),
         )
         .count("wc")
         .to_stream()
         .map_values(str)
-        .to(topics.output, key_serde="string", value_serde="string")
+        .to(topics.output, key="string", value="string")
     )
 
 
@@ -96,10 +96,10 @@ def w6(builder: ps.StreamsBuilder, topics: Topics) -> None:
             others,
             lambda event, other: {"user": event["user"], "both": event["amount"] + other["amount"]},
             ps.JoinWindows.of_time_difference_and_grace("10s", "5s"),
-            value_serde="json",
-            other_value_serde="json",
+            value="json",
+            other_value="json",
         )
-        .to(topics.output, key_serde="string", value_serde="json")
+        .to(topics.output, key="string", value="json")
     )
 
 
@@ -112,7 +112,7 @@ def w7(builder: ps.StreamsBuilder, topics: Topics) -> None:
         .count("sessions")
         .to_stream(lambda windowed, _: f"{windowed.key}@{windowed.start}")
         .map_values(str)
-        .to(topics.output, key_serde="string", value_serde="string")
+        .to(topics.output, key="string", value="string")
     )
 
 
@@ -123,7 +123,7 @@ def w1_columns(builder: ps.StreamsBuilder, topics: Topics) -> None:
         builder.stream(topics.input, key="string", value="json")
         .filter(amount > 50)
         .map_values(ps.struct(user=ps.col("user"), amount=amount, band=band, ts=ps.col("ts")))
-        .to(topics.output, key_serde="string", value_serde="json")
+        .to(topics.output, key="string", value="json")
     )
 
 
@@ -134,11 +134,11 @@ def w3_columns(builder: ps.StreamsBuilder, topics: Topics) -> None:
         .windowed_by(ps.TimeWindows.of_size_and_grace("1m", "30s"))
         .aggregate(
             ps.sum_(ps.col("amount")),
-            materialized=ps.Materialized(name="sums", key_serde="string", value_serde="double"),
+            materialized=ps.Materialized(name="sums", key="string", value="double"),
         )
         .to_stream(ps.key["key"] + "@" + ps.key["start"].cast(str))
         .map_values(str)
-        .to(topics.output, key_serde="string", value_serde="string")
+        .to(topics.output, key="string", value="string")
     )
 
 
@@ -148,7 +148,7 @@ def w4_columns(builder: ps.StreamsBuilder, topics: Topics) -> None:
     (
         builder.stream(topics.input, key="string", value="json")
         .join(users, joined)
-        .to(topics.output, key_serde="string", value_serde="json")
+        .to(topics.output, key="string", value="json")
     )
 
 
@@ -156,11 +156,11 @@ def w5_columns(builder: ps.StreamsBuilder, topics: Topics) -> None:
     (
         builder.stream(topics.input, key="string", value="string")
         .flat_map_values(ps.value.split(" "))
-        .group_by(ps.value, ps.Grouped(name="word", key_serde="string", value_serde="string"))
+        .group_by(ps.value, ps.Grouped(name="word", key="string", value="string"))
         .count("wc")
         .to_stream()
         .map_values(str)
-        .to(topics.output, key_serde="string", value_serde="string")
+        .to(topics.output, key="string", value="string")
     )
 
 

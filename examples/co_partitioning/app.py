@@ -44,7 +44,7 @@ def build() -> Topology:
         builder.stream("orders", value=Order)
         # The new key sends the orders through a topic with as many partitions as products has.
         .select_key(lambda _, order: order.product_id)
-        .join(products, priced, name="by-product", key_serde=str, value_serde=Order)
+        .join(products, priced, name="by-product", key=str, value=Order)
         .to("priced-orders", value=PricedOrder)
     )
     return builder.build()

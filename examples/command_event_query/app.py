@@ -88,13 +88,13 @@ def letter(record: Record[str, Transferred]) -> Record[str, str]:
 def build() -> Topology:
     return (
         Topology()
-        .add_source("commands", "transfer-commands", value_serde=Transfer)
+        .add_source("commands", "transfer-commands", value=Transfer)
         .add_processor("accounts", Accounts, "commands")
-        .add_sink("replies", "transfer-replies", "accounts", value_serde=Reply)
-        .add_sink("events", "transfers", "accounts", value_serde=Transferred)
-        .add_source("compliance-in", "transfers", value_serde=Transferred)
+        .add_sink("replies", "transfer-replies", "accounts", value=Reply)
+        .add_sink("events", "transfers", "accounts", value=Transferred)
+        .add_source("compliance-in", "transfers", value=Transferred)
         .add_processor("compliance", large, "compliance-in")
-        .add_sink("compliance-out", "large-transfers", "compliance", value_serde=Transferred)
+        .add_sink("compliance-out", "large-transfers", "compliance", value=Transferred)
         .add_processor("letters", letter, "compliance-in")
         .add_sink("letters-out", "letters", "letters")
     )

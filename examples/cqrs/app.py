@@ -77,14 +77,14 @@ def read_side(builder: StreamsBuilder) -> None:
     # Who reads what: the key is the reader, because that is what the desk asks for.
     (
         events.map(lambda book, event: (event.reader, event.sign + book))
-        .group_by_key(name="by-reader", key_serde=str, value_serde=str)
+        .group_by_key(name="by-reader", key=str, value=str)
         .aggregate(
             frozenset,
             lambda _, change, books: (
                 books | {change[1:]} if change[0] == "+" else books - {change[1:]}
             ),
             "books-of-reader",
-            value_serde=frozenset[str],
+            value=frozenset[str],
         )
     )
     # How often a book was lent, for the shelf at the entrance.

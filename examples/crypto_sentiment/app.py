@@ -78,12 +78,12 @@ def build() -> Topology:
         languages["language-en"]
         .merge(languages["language-de"].map_values(translate))
         .flat_map_values(moods)
-        .group_by(lambda _, mood: mood.currency, value_serde=Mood)
+        .group_by(lambda _, mood: mood.currency, value=Mood)
         .aggregate(
             Sentiment,
             lambda _, mood, sentiment: sentiment.add(mood),
             "sentiment-store",
-            value_serde=Sentiment,
+            value=Sentiment,
         )
         .to_stream()
         .to("crypto-sentiment")

@@ -48,7 +48,7 @@ def build() -> Topology:
         CustomerState,
         lambda _, event, state: state.after(event),
         "customers",
-        value_serde=CustomerState,
+        value=CustomerState,
     )
     return builder.build()
 

@@ -83,12 +83,12 @@ def search(products: KTable) -> None:
     (
         products.to_stream()
         .process(IndexWords, name="index-words")
-        .group_by_key(name="words", key_serde=str, value_serde=str)
+        .group_by_key(name="words", key=str, value=str)
         .aggregate(
             frozenset,
             lambda _, change, found: posted(found, change),
             "search-index",
-            value_serde=frozenset[str],
+            value=frozenset[str],
         )
     )
 
@@ -97,13 +97,13 @@ def analytics(products: KTable) -> None:
     """A product that changes its category leaves the old sum: a table knows both values."""
     (
         products.group_by(
-            lambda _, product: (product.category, product.price), key_serde=str, value_serde=float
+            lambda _, product: (product.category, product.price), key=str, value=float
         ).aggregate(
             Category,
             lambda _, price, so_far: Category(so_far.products + 1, so_far.total_price + price),
             lambda _, price, so_far: Category(so_far.products - 1, so_far.total_price - price),
             "categories",
-            value_serde=Category,
+            value=Category,
         )
     )
 
@@ -112,7 +112,7 @@ def features(products: KTable) -> None:
     products.map_values(
         lambda product: Features(len(product.title), product.price < 20),
         "features",
-        value_serde=Features,
+        value=Features,
     )
 
 

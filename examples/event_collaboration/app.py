@@ -85,7 +85,7 @@ def analytics(builder: StreamsBuilder) -> None:
     """Counts how payments end. It subscribes to an event that was there before it."""
     (
         builder.stream("payments-processed", value=PaymentProcessed, name="analytics-in")
-        .group_by(lambda _, payment: payment.status, value_serde=PaymentProcessed)
+        .group_by(lambda _, payment: payment.status, value=PaymentProcessed)
         .count("payments-by-status")
         .to_stream()
         .to("payment-statistics", name="analytics-out")

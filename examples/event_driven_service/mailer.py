@@ -31,5 +31,5 @@ def build() -> ps.Topology:
     # A fourth use of the card changes the row; its owner has been told already.
     first = real.deduplicate_by_key("1h", name="told")
     mails = first.map(lambda window, anomaly: (anomaly["EMAIL_ADDRESS"], letter(anomaly)))
-    mails.to("mails", key_serde="string", value_serde="json")
+    mails.to("mails", key="string", value="json")
     return builder.build()

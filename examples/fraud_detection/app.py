@@ -64,11 +64,11 @@ def build(grace: str = "0s", limits: Thresholds = Thresholds()) -> Topology:
             FraudState,
             lambda _, transaction, state: state.add(transaction),
             Materialized.as_("fraud-store"),
-            value_serde=FraudState,
+            value=FraudState,
         )
         .to_stream()
         .filter(lambda _, state: state.is_suspicious(limits))
         .select_key(lambda window, _: window.key)
-        .to("fraud-alerts", key_serde=str)
+        .to("fraud-alerts", key=str)
     )
     return builder.build()

@@ -35,7 +35,7 @@ def build(version: int = 2) -> Topology:
     )
     if version == 2:
         orders = orders.filter(lambda _, order: order.amount > 0, name="filter-free-orders")
-    by_customer = Repartitioned(name="repartition-by-customer", key_serde=str, value_serde=Order)
+    by_customer = Repartitioned(name="repartition-by-customer", key=str, value=Order)
     (
         orders.select_key(lambda _, order: order.customer_id, by_customer)
         .group_by_key()
@@ -43,7 +43,7 @@ def build(version: int = 2) -> Topology:
             CustomerOrders,
             lambda _, order, so_far: so_far.add(order),
             "customer-orders-store",
-            value_serde=CustomerOrders,
+            value=CustomerOrders,
         )
         .to_stream(name="changes")
         .to("customer-orders", name="customer-orders")
@@ -62,7 +62,7 @@ def build_without_names(version: int = 2) -> Topology:
         .aggregate(
             CustomerOrders,
             lambda _, order, so_far: so_far.add(order),
-            value_serde=CustomerOrders,
+            value=CustomerOrders,
         )
         .to_stream()
         .to("customer-orders")

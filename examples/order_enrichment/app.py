@@ -80,8 +80,8 @@ def build() -> Topology:
         MatchedEvent,
         JoinWindows.of_time_difference_with_no_grace("30s"),
         name="order-payments",
-        key_serde=str,
-        value_serde=Order,
-        other_value_serde=Payment,
+        key=str,
+        value=Order,
+        other_value=Payment,
     ).to("matched-payments", value=MatchedEvent)
     return builder.build()

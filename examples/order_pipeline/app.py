@@ -91,7 +91,7 @@ def build() -> Topology:
         .process_values(OnlyOnce, name="only-once")
         .join(catalog, priced, key=lambda _, order: order.product_id)
         # Each kind has a topic of its own: processed-orders-goods, processed-orders-services.
-        .to(lambda _, order, __: f"processed-orders-{order.kind}", value_serde=ProcessedOrder)
+        .to(lambda _, order, __: f"processed-orders-{order.kind}", value=ProcessedOrder)
     )
     return builder.build()
 

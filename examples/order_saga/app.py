@@ -111,12 +111,12 @@ def stock(command: Command) -> Reply:
 
 def build() -> Topology:
     topology = Topology()
-    topology.add_source("orders", "orders", value_serde=Order)
-    topology.add_source("replies", "replies", value_serde=Reply)
+    topology.add_source("orders", "orders", value=Order)
+    topology.add_source("replies", "replies", value=Reply)
     topology.add_processor("manager", ProcessManager, "orders", "replies")
-    topology.add_sink("states", "saga-states", "manager", value_serde=Saga)
-    topology.add_sink("to-payments", "payment-commands", "manager", value_serde=Command)
-    topology.add_sink("to-stock", "stock-commands", "manager", value_serde=Command)
+    topology.add_sink("states", "saga-states", "manager", value=Saga)
+    topology.add_sink("to-payments", "payment-commands", "manager", value=Command)
+    topology.add_sink("to-stock", "stock-commands", "manager", value=Command)
     for name, service in (("payment", payments), ("stock", stock)):
         add_service(topology, name, service)
     return topology
@@ -124,11 +124,11 @@ def build() -> Topology:
 
 def add_service(topology: Topology, name: str, service: Callable[[Command], Reply]) -> None:
     """The services could run elsewhere; they share topics with the manager, and nothing else."""
-    topology.add_source(f"{name}-in", f"{name}-commands", value_serde=Command)
+    topology.add_source(f"{name}-in", f"{name}-commands", value=Command)
     topology.add_processor(
         f"{name}-service", lambda record: record.with_value(service(record.value)), f"{name}-in"
     )
-    topology.add_sink(f"{name}-out", "replies", f"{name}-service", value_serde=Reply)
+    topology.add_sink(f"{name}-out", "replies", f"{name}-service", value=Reply)
 
 
 def show(streams: KafkaStreams) -> None:

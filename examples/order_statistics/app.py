@@ -36,20 +36,20 @@ def build() -> Topology:
         lambda: 0.0,
         lambda _, order, revenue: revenue + order.amount,
         "revenue-store",
-        value_serde=float,
+        value=float,
     ).to_stream().to("revenue")
 
     (
         orders.windowed_by(TimeWindows.of_size_with_no_grace("5m"))
         .count(Materialized.as_("windowed-order-count").with_retention(KEEP))
         .to_stream(lambda key, _: f"{key.key}@{key.window.start_time:%H:%M}")
-        .to("order-counts-per-window", key_serde=str)
+        .to("order-counts-per-window", key=str)
     )
     (
         orders.windowed_by(SessionWindows.of_inactivity_gap_with_no_grace("30m"))
         .count(Materialized.as_("user-session-counts").with_retention(KEEP))
         .to_stream(lambda key, _: f"{key.key}@{key.window.start_time:%H:%M}")
-        .to("orders-per-session", key_serde=str)
+        .to("orders-per-session", key=str)
     )
     return builder.build()
 

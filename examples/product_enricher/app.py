@@ -71,9 +71,9 @@ def build() -> Topology:
     store = Stores.timestamped_key_value_store_builder(supplier, str, Product)
     return (
         Topology()
-        .add_source("transactions", "transactions", value_serde=Transaction)
-        .add_source("products", "products", value_serde=Product)
+        .add_source("transactions", "transactions", value=Transaction)
+        .add_source("products", "products", value=Product)
         .add_processor("enricher", EnrichProcessor, "transactions", "products")
         .add_state_store(store, "enricher")
-        .add_sink("sink", "enriched-transactions", "enricher", value_serde=EnrichedTransaction)
+        .add_sink("sink", "enriched-transactions", "enricher", value=EnrichedTransaction)
     )

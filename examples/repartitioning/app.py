@@ -25,9 +25,9 @@ class Order:
 
 def bad(builder: StreamsBuilder) -> None:
     by_user = builder.stream("orders", value=Order).map(lambda _, order: (order.user_id, order))
-    by_user.group_by_key(value_serde=Order).count("bad-orders")
-    by_user.group_by_key(value_serde=Order).aggregate(
-        lambda: 0.0, lambda _, order, total: total + order.amount, "bad-revenue", value_serde=float
+    by_user.group_by_key(value=Order).count("bad-orders")
+    by_user.group_by_key(value=Order).aggregate(
+        lambda: 0.0, lambda _, order, total: total + order.amount, "bad-revenue", value=float
     )
 
 
@@ -37,18 +37,18 @@ def better(builder: StreamsBuilder) -> None:
         .select_key(lambda _, order: order.user_id)
         # Only what the aggregations need travels.
         .map_values(lambda order: order.amount)
-        .repartition("amounts-by-user", value_serde=float)
+        .repartition("amounts-by-user", value=float)
         .group_by_key()
     )
     amounts.count("better-orders")
-    amounts.reduce(lambda one, other: one + other, "better-revenue", value_serde=float)
+    amounts.reduce(lambda one, other: one + other, "better-revenue", value=float)
 
 
 def best(builder: StreamsBuilder) -> None:
     orders = builder.stream("orders-by-user", value=Order).group_by_key()
     orders.count("best-orders")
     orders.aggregate(
-        lambda: 0.0, lambda _, order, total: total + order.amount, "best-revenue", value_serde=float
+        lambda: 0.0, lambda _, order, total: total + order.amount, "best-revenue", value=float
     )
 
 

@@ -30,9 +30,7 @@ class Profile:
 def build() -> Topology:
     builder = StreamsBuilder()
     profiles = builder.table("user-profiles", value=Profile, materialized="profiles")
-    profiles.filter(lambda _, profile: profile.age >= 18).to_stream().to(
-        "adults", value_serde=Profile
-    )
+    profiles.filter(lambda _, profile: profile.age >= 18).to_stream().to("adults", value=Profile)
     return builder.build()
 
 

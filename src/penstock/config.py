@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import difflib
 import logging
+from abc import ABCMeta
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from penstock.errors import ConfigError
 from penstock.setting import Setting
@@ -40,7 +41,29 @@ PREFIXES = (
 )  # fmt: skip
 
 
-class StreamsConfig(Mapping[str, Any]):
+def java_constant(name: str) -> str:
+    """Return what Java calls the constant of a setting; ``penstock.java`` has all of them.
+
+    >>> java_constant("application.id")
+    'APPLICATION_ID_CONFIG'
+    """
+    return name.strip("_").upper().replace(".", "_") + "_CONFIG"
+
+
+class ConfigType(ABCMeta):
+    """Tells what to write instead of one of Java's constants."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(cls, name: str) -> Any:
+            names = {java_constant(setting): repr(setting) for setting in SETTINGS}
+            hint = ""
+            if name in names:
+                hint = f": write {names[name]}, or import StreamsConfig from penstock.java"
+            raise AttributeError(f"StreamsConfig has no attribute {name!r}{hint}")
+
+
+class StreamsConfig(Mapping[str, Any], metaclass=ConfigType):
     """A checked configuration: unknown names and wrong values are refused when it is made.
 
     ``config[SETTING]`` returns the typed value or the default. ``config["name"]`` returns the value
@@ -144,12 +167,3 @@ def _unknown(name: str) -> ConfigError:
         fix="use Kafka's name, a prefix such as consumer. or producer. for client settings,"
         " or app. for settings of your own",
     )
-
-
-# Java's constants: StreamsConfig.APPLICATION_ID_CONFIG and so on, for every setting.
-for _name in SETTINGS:
-    setattr(StreamsConfig, _name.strip("_").upper().replace(".", "_") + "_CONFIG", _name)
-StreamsConfig.EXACTLY_ONCE_V2 = "exactly_once_v2"  # type: ignore[attr-defined]
-StreamsConfig.AT_LEAST_ONCE = "at_least_once"  # type: ignore[attr-defined]
-StreamsConfig.OPTIMIZE = "all"  # type: ignore[attr-defined]
-StreamsConfig.NO_OPTIMIZATION = "none"  # type: ignore[attr-defined]

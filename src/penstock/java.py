@@ -6,14 +6,14 @@ a node, and ``"application.id"`` for a setting.
 
 from __future__ import annotations
 
-from abc import ABCMeta
 from difflib import get_close_matches
 
 from penstock import config
+from penstock.dsl.options.emit_strategy import EmitStrategy as PythonEmitStrategy
 from penstock.dsl.options.join_options import Joined, StreamJoined, TableJoined
 from penstock.dsl.options.materialized import Materialized
 from penstock.dsl.options.naming import Named
-from penstock.dsl.options.offset_reset import AutoOffsetReset
+from penstock.dsl.options.offset_reset import AutoOffsetReset as PythonOffsetReset
 from penstock.dsl.options.stream_options import (
     Branched,
     Consumed,
@@ -23,13 +23,14 @@ from penstock.dsl.options.stream_options import (
     Repartitioned,
 )
 from penstock.query.parameters import QueryableStoreTypes, StoreQueryParameters
-from penstock.serde.serdes import Serdes
+from penstock.serde.serdes import Serdes as PythonSerdes
 from penstock.state.stores import Stores as PythonStores
 
 __all__ = [
     "AutoOffsetReset",
     "Branched",
     "Consumed",
+    "EmitStrategy",
     "Grouped",
     "Joined",
     "Materialized",
@@ -47,21 +48,90 @@ __all__ = [
 ]
 
 
-class _Constants(ABCMeta):
+class _Constants(config.ConfigType):
     """Lets type checkers know the constants, and tells the nearest one to a misspelled name."""
 
-    def __getattr__(cls, name: str) -> str:
-        near = get_close_matches(name, dir(config.StreamsConfig), n=1) if name.isupper() else []
+    def __getattr__(cls, name: str) -> str:  # noqa: N805
+        near = get_close_matches(name, dir(cls), n=1) if name.isupper() else []
         hint = f": did you mean {near[0]}?" if near else ""
         raise AttributeError(f"StreamsConfig has no constant {name}{hint}")
 
 
 class StreamsConfig(config.StreamsConfig, metaclass=_Constants):
-    """The settings, with Java's constants, which type checkers know here.
+    """The settings, with Java's constants.
 
     >>> StreamsConfig.APPLICATION_ID_CONFIG
     'application.id'
     """
+
+    EXACTLY_ONCE_V2 = "exactly_once_v2"
+    AT_LEAST_ONCE = "at_least_once"
+    OPTIMIZE = "all"
+    NO_OPTIMIZATION = "none"
+
+
+for _name in config.SETTINGS:
+    setattr(StreamsConfig, config.java_constant(_name), _name)
+
+
+class Serdes(PythonSerdes):
+    """The factories of serdes, with Java's names for them.
+
+    >>> Serdes.String() == PythonSerdes.string()
+    True
+    """
+
+    String = staticmethod(PythonSerdes.string)
+    Long = staticmethod(PythonSerdes.long)
+    Integer = staticmethod(PythonSerdes.integer)
+    Short = staticmethod(PythonSerdes.short)
+    Float = staticmethod(PythonSerdes.float_)
+    Double = staticmethod(PythonSerdes.double)
+    Bytes = staticmethod(PythonSerdes.bytes)
+    ByteArray = staticmethod(PythonSerdes.bytes)
+    ByteBuffer = staticmethod(PythonSerdes.bytes)
+    Boolean = staticmethod(PythonSerdes.boolean)
+    UUID = staticmethod(PythonSerdes.uuid)
+    Void = staticmethod(PythonSerdes.void)
+    ListSerde = staticmethod(PythonSerdes.list_)
+    Json = staticmethod(PythonSerdes.json)
+
+
+class AutoOffsetReset(PythonOffsetReset):
+    """Where a source starts to read, with Java's methods.
+
+    >>> AutoOffsetReset.earliest()
+    'earliest'
+    """
+
+    @staticmethod
+    def earliest() -> str:
+        """Return the policy to begin with the first record."""
+        return "earliest"
+
+    @staticmethod
+    def latest() -> str:
+        """Return the policy to begin with records from now on."""
+        return "latest"
+
+    @staticmethod
+    def none() -> str:
+        """Return the policy to refuse to start without a committed offset."""
+        return "none"
+
+
+class EmitStrategy:
+    """When a windowed aggregation emits, with Java's methods."""
+
+    @staticmethod
+    def on_window_update() -> PythonEmitStrategy:
+        """Return the strategy that emits every change of a window (the default)."""
+        return PythonEmitStrategy.ON_WINDOW_UPDATE
+
+    @staticmethod
+    def on_window_close() -> PythonEmitStrategy:
+        """Return the strategy that emits each window once, when it closes."""
+        return PythonEmitStrategy.ON_WINDOW_CLOSE
 
 
 class Stores(PythonStores):

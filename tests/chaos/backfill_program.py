@@ -15,12 +15,10 @@ def build() -> ps.Topology:
     windows = ps.TimeWindows.of_size_and_grace("10s", "5s")
     closed = ps.Suppressed.until_window_closes(ps.BufferConfig.unbounded())
     counted = numbers.group_by_key().windowed_by(windows).count("per-window")
-    counted.suppress(closed).to_stream(lambda key, _: str(key)).to(
-        FINALS, key_serde=str, value_serde=int
-    )
-    grouped = numbers.group_by(lambda _, value: f"g{value % 3}", key_serde=str, value_serde=int)
+    counted.suppress(closed).to_stream(lambda key, _: str(key)).to(FINALS, key=str, value=int)
+    grouped = numbers.group_by(lambda _, value: f"g{value % 3}", key=str, value=int)
     grouped.reduce(lambda one, other: one + other, "sums").to_stream().to(
-        TOTALS, key_serde=str, value_serde=int
+        TOTALS, key=str, value=int
     )
     return builder.build()
 

@@ -14,10 +14,10 @@ def build() -> ps.Topology:
     users = builder.table(USERS, key=str, value="json")
     payments = builder.stream(PAYMENTS, key=str, value="json")
     enriched = payments.join(users, lambda payment, user: {**payment, "country": user["country"]})
-    enriched.to(ENRICHED, key_serde="string", value_serde="json")
+    enriched.to(ENRICHED, key="string", value="json")
     (
         enriched.select_key(lambda _, payment: payment["merchant"])
-        .group_by_key(ps.Grouped(key_serde="string", value_serde="json"))
+        .group_by_key(ps.Grouped(key="string", value="json"))
         .windowed_by(ps.TimeWindows.of_size_and_grace("1m", "1d"))
         .aggregate(
             lambda: {"sum": 0, "count": 0},
@@ -25,10 +25,10 @@ def build() -> ps.Topology:
                 "sum": total["sum"] + payment["amount"],
                 "count": total["count"] + 1,
             },
-            ps.Materialized(name="totals-store", key_serde="string", value_serde="json"),
+            ps.Materialized(name="totals-store", key="string", value="json"),
         )
         .to_stream()
         .map(lambda windowed, total: (f"{windowed.key}@{windowed.start}", total))
-        .to(TOTALS, key_serde="string", value_serde="json")
+        .to(TOTALS, key="string", value="json")
     )
     return builder.build()

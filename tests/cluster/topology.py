@@ -44,10 +44,10 @@ def _add_word_count(builder: ps.StreamsBuilder) -> ps.KStream[str, str]:
     lines = builder.stream(LINES, key="string", value="string")
     (
         lines.flat_map_values(str.split)
-        .group_by(lambda _, word: word, ps.Grouped(key_serde="string", value_serde="string"))
-        .count(ps.Materialized(name=COUNT_STORE, key_serde="string", value_serde="long"))
+        .group_by(lambda _, word: word, ps.Grouped(key="string", value="string"))
+        .count(ps.Materialized(name=COUNT_STORE, key="string", value="long"))
         .to_stream()
-        .to(COUNTS, key_serde="string", value_serde="long")
+        .to(COUNTS, key="string", value="long")
     )
     return lines
 
@@ -58,14 +58,14 @@ def _add_join(builder: ps.StreamsBuilder) -> tuple[ps.KStream[str, str], ps.KStr
     right = builder.stream(RIGHT, key="string", value="string")
     windows = ps.JoinWindows.of_time_difference_and_grace(JOIN_WINDOW_MS, JOIN_GRACE_MS)
     joined = ps.StreamJoined(
-        key_serde="string",
-        value_serde="string",
-        other_value_serde="string",
+        key="string",
+        value="string",
+        other_value="string",
         name=JOIN_NAME,
         store_name=JOIN_NAME,
     )
     pairs = left.join(right, lambda one, other: f"{one}+{other}", windows, stream_joined=joined)
-    pairs.to(PAIRS, key_serde="string", value_serde="string")
+    pairs.to(PAIRS, key="string", value="string")
     return left, right
 
 
@@ -77,8 +77,8 @@ def _add_sums(builder: ps.StreamsBuilder) -> ps.KStream[str, int]:
     builder.add_state_store(store)
     amounts = builder.stream(AMOUNTS, key="string", value="long")
     results = amounts.process(RunningSums, SUM_STORE, name="running-sums")
-    results.filter(lambda key, _: "@" not in key).to(SUMS, key_serde="string", value_serde="long")
-    results.filter(lambda key, _: "@" in key).to(SUMMARIES, key_serde="string", value_serde="long")
+    results.filter(lambda key, _: "@" not in key).to(SUMS, key="string", value="long")
+    results.filter(lambda key, _: "@" in key).to(SUMMARIES, key="string", value="long")
     return amounts
 
 

@@ -28,7 +28,7 @@ def build() -> ps.Topology:
     valid = orders.filter(lambda _, order: order["amount"] > 0)
     enriched = valid.join(customers, lambda order, customer: {**order, "customer": customer}).join(
         products,
-        key_selector=lambda key, order: order["product"],
+        key=lambda key, order: order["product"],
         joiner=lambda order, product: {**order, "price": product["price"]},
     )
     enriched.to("enriched-orders")

@@ -118,7 +118,7 @@ AREAS: dict[str, tuple[str, str, str]] = {
     "java": (
         "Java's spellings",
         "For programs that are ported: [what there is](../../coming-from/java-spellings.md).",
-        "java.Stores java.StreamsConfig",
+        "java.AutoOffsetReset java.EmitStrategy java.Serdes java.Stores java.StreamsConfig",
     ),
     "sql": (
         "SQL from Python",

@@ -22,7 +22,7 @@ def python_scope(page: str) -> dict[str, Any]:
     if page.startswith("reference/"):
         scope |= _everything()
     if page == "reference/operators/foreign_key_join.md":
-        scope["orders"] = scope["builder"].table("orders-table", value_serde=dict)
+        scope["orders"] = scope["builder"].table("orders-table", value=dict)
     return scope
 
 
@@ -34,8 +34,8 @@ def _everything() -> dict[str, Any]:
     for name in ("orders", "payments", "clicks", "lines", "returns", "alarms", "logs"):
         names[name] = builder.stream(f"{name}-in", key=str, value=dict)
     for name in ("users", "addresses", "balances"):
-        names[name] = builder.table(f"{name}-in", key_serde=str, value_serde=dict)
-    names["products"] = builder.global_table("products-in", value_serde=dict)
+        names[name] = builder.table(f"{name}-in", key=str, value=dict)
+    names["products"] = builder.global_table("products-in", value=dict)
     windows = penstock.TimeWindows.of_size_with_no_grace("1m")
     names["counts"] = names["clicks"].group_by_key().windowed_by(windows).count("counts")
     names["totals"] = names["payments"].group_by_key().count("totals")
@@ -49,7 +49,7 @@ def _everything() -> dict[str, Any]:
 def _words() -> penstock.Topology:
     builder = penstock.StreamsBuilder()
     payments = builder.stream("payments", key=str, value="json")
-    payments.filter(penstock.col("amount") > 50).to("large", value_serde="json")
+    payments.filter(penstock.col("amount") > 50).to("large", value="json")
     lines = builder.stream("text-input").flat_map_values(str.split)
     counts = lines.group_by(lambda _, word: word).count("counts")
     counts.to_stream().to("wordcount-output")

@@ -26,10 +26,10 @@ def build(version: str = "first", stores: int = 1) -> ps.Topology:
     if version == "other":
         words.windowed_by(ps.TimeWindows.of_size_with_no_grace("1m")).count(STORE)
         return builder.build()
-    counts = words.count(ps.Materialized(name=STORE, key_serde="string", value_serde="long"))
+    counts = words.count(ps.Materialized(name=STORE, key="string", value="long"))
     for number in range(1, stores):
         words.count(f"{STORE}-{number}")
-    counts.to_stream().to(COUNTS, key_serde="string", value_serde="long")
+    counts.to_stream().to(COUNTS, key="string", value="long")
     return builder.build()
 
 

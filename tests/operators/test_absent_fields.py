@@ -32,7 +32,7 @@ PROGRAMS: dict[str, tuple[Callable[[Stream], Any], int]] = {
     "filter that asks": (lambda s: s.filter(col("amount").is_null()), 0),
     "filter that fills": (lambda s: s.filter(col("amount").fill_null(0) > 5), 0),
     "filter by function": (lambda s: s.filter(lambda k, v: "amount" in v), 0),
-    "sum": (lambda s: grouped(s).aggregate(sum_(col("amount")), value_serde=int).to_stream(), 1),
+    "sum": (lambda s: grouped(s).aggregate(sum_(col("amount")), value=int).to_stream(), 1),
     "named": (lambda s: grouped(s).aggregate(total=sum_(col("amount") * 2)).to_stream(), 1),
     "window": (
         lambda s: (
@@ -68,9 +68,7 @@ VALUES = [{"amount": 7}, {"amuont": 7}, {"amount": None}, {"amount": 3, "more": 
 
 def driven(program: Callable[[Stream], Any], values: list[Any]) -> ps.TopologyTestDriver:
     builder = ps.StreamsBuilder()
-    program(builder.stream("in", key=str, value="json")).to(
-        "out", key_serde=str, value_serde="json"
-    )
+    program(builder.stream("in", key=str, value="json")).to("out", key=str, value="json")
     driver = ps.TopologyTestDriver(builder.build())
     for number, value in enumerate(values):
         driver.pipe_input("in", "k", value, 1_000 + number)

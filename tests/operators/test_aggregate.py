@@ -20,14 +20,14 @@ def sums(**options: Any) -> Topology:
 
 def test_each_record_updates_the_aggregate_of_its_key(driver: Driver) -> None:
     """The result is a table whose changes are its output."""
-    driver.start(sums(value_serde=int))
+    driver.start(sums(value=int))
     driver.pipe("in", "key | value\nann | 1\nbob | 2\nann | 3")
     assert driver.read("out") == rows("key | value\nann | 1\nbob | 2\nann | 4")
 
 
 def test_null_keys_and_null_values_are_dropped(driver: Driver) -> None:
     """TOP-3: in a stream a null value is no tombstone; it changes nothing."""
-    driver.start(sums(value_serde=int))
+    driver.start(sums(value=int))
     driver.pipe("in", "key | value\nann | 1\nann | null\nnull | 5")
     assert driver.read("out") == rows("key | value\nann | 1")
     assert driver.dropped() == {"null-key-or-value": 2}
@@ -54,7 +54,7 @@ def test_result_of_none_deletes_the_row(driver: Driver) -> None:
 
 def test_result_carries_the_highest_time_so_far(driver: Driver) -> None:
     """KS-26: a late record counts, but does not turn the time of the row back."""
-    driver.start(sums(value_serde=int))
+    driver.start(sums(value=int))
     driver.pipe("in", "key | value | time\nann | 1 | 0:09\nann | 1 | 0:05")
     assert driver.read("out") == rows("key | value | time\nann | 1 | 0:09\nann | 2 | 0:09")
 
@@ -72,8 +72,8 @@ def test_reduce_starts_with_the_first_value(driver: Driver) -> None:
 
 def test_store_is_on_disk_unless_asked_otherwise(driver: Driver) -> None:
     """XX-02: Materialized without a word about it means RocksDB, as in Java."""
-    driver.start(sums(materialized="sums", value_serde=int))
+    driver.start(sums(materialized="sums", value=int))
     assert driver.store("sums").persistent
     in_memory: Materialized[str, int] = Materialized(name="sums", store_type="in_memory")
-    driver.start(sums(materialized=in_memory, value_serde=int))
+    driver.start(sums(materialized=in_memory, value=int))
     assert not driver.store("sums").persistent

@@ -135,5 +135,5 @@ def test_interval_and_selector_are_checked() -> None:
     stream: KStream[Any, Any] = StreamsBuilder().stream("in")
     with pytest.raises(InvalidArgumentError, match="bad-interval"):
         stream.deduplicate_by_key(0)
-    with pytest.raises(NullArgumentError, match="id selector"):
+    with pytest.raises(NullArgumentError, match="finds the id"):
         stream.deduplicate_by_key_value(None, "1m")  # type: ignore[arg-type]

@@ -58,7 +58,7 @@ def test_left_join_keeps_orders_without_a_user(driver: Driver) -> None:
 def test_foreign_key_of_another_type_says_what_to_return() -> None:
     """The join has no serde of keys to name: the other table has it."""
     builder = StreamsBuilder()
-    users = builder.table("users", key_serde=int)
+    users = builder.table("users", key=int)
     orders = builder.table("orders")
     orders.join(users, lambda order, user: user, foreign_key=lambda order: order).to("out")
     with TopologyTestDriver(builder.build()) as inner, pytest.raises(StreamsError) as caught:

@@ -19,7 +19,7 @@ async def quick_for_late_letters(value: str) -> str:
 
 def called(fn: Any, **options: Any) -> Topology:
     builder = StreamsBuilder()
-    builder.stream("in").map_values_async(fn, **options).to("out", value_serde="string")
+    builder.stream("in").map_values_async(fn, **options).to("out", value="string")
     return builder.build()
 
 
@@ -47,7 +47,7 @@ def test_results_reach_stores_and_leave_caches_before_the_commit(driver: Driver)
     builder = StreamsBuilder()
     counts = builder.stream("in").group_by_key().count().to_stream()
     texts = counts.map_values_async(lambda count: f"{count} times")
-    texts.group_by_key(value_serde="string").count("answers").to_stream().to("out")
+    texts.group_by_key(value="string").count("answers").to_stream().to("out")
     driver.start(builder.build())
     driver.pipe("in", "key | value\nann | x\nbob | x")
     assert driver.read("out") == rows("key | value\nann | 1\nbob | 1")

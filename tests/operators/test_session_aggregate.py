@@ -87,7 +87,7 @@ def test_session_lost_after_a_quiet_period_is_counted(driver: Driver) -> None:
     assert driver.dropped() == {"expired-before-emission": 2}
 
 
-@pytest.mark.parametrize("strategy", ["on_window_close", "before_expiry"])
+@pytest.mark.parametrize("strategy", ["on_window_close"])
 def test_session_is_emitted_before_a_jump_of_time_makes_it_expire(
     driver: Driver, strategy: str
 ) -> None:

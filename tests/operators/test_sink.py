@@ -46,7 +46,7 @@ def test_record_is_not_left_out_when_what_it_needs_cannot_be_reached(driver: Dri
         raise UnavailableError("registry-unavailable", "the registry is away", "start it")
 
     builder = StreamsBuilder()
-    builder.stream("in").to("out", value_serde=Serdes.serde_from(away, bytes.decode))
+    builder.stream("in").to("out", value=Serdes.serde_from(away, bytes.decode))
     names = ("production.exception.handler", "processing.exception.handler")
     driver.start(builder.build(), dict.fromkeys(names, lambda *_: "continue"))
     with pytest.raises(StreamsError, match="the registry is away") as error:
@@ -61,11 +61,11 @@ def test_advice_fits_what_a_serde_refuses(driver: Driver) -> None:
         raise ValueError("no room for this value") if value == "bad" else TypeError("not mine")
 
     builder = StreamsBuilder()
-    builder.stream("in").to("out", value_serde=Serdes.serde_from(refuse, bytes.decode))
+    builder.stream("in").to("out", value=Serdes.serde_from(refuse, bytes.decode))
     driver.start(builder.build())
     with pytest.raises(StreamsError, match="no room") as error:
         driver.pipe("in", "key | value\nk | bad")
     assert "production.exception.handler" in (error.value.fix or "")
     with pytest.raises(StreamsError, match="not mine") as error:
         driver.pipe("in", "key | value\nk | other")
-    assert "value_serde" in (error.value.fix or "")
+    assert "value=" in (error.value.fix or "")

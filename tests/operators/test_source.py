@@ -12,7 +12,7 @@ from tests.operators.driver import Driver
 
 def copy() -> StreamsBuilder:
     builder = StreamsBuilder()
-    builder.stream("in", value=int).to("out", value_serde=int)
+    builder.stream("in", value=int).to("out", value=int)
     return builder
 
 
@@ -64,7 +64,7 @@ def test_timestamp_extractor_decides_the_time(driver: Driver) -> None:
     """A negative time drops the record."""
     builder = StreamsBuilder()
     stream = builder.stream("in", value=int, timestamp_extractor=lambda record, _: record.value)
-    stream.to("out", value_serde=int)
+    stream.to("out", value=int)
     driver.start(builder.build())
     driver.pipe("in", "key | value | time\na | 7000 | 0:01\nb | -1 | 0:02")
     assert driver.read("out") == rows("key | value | time\na | 7000 | 0:07")

@@ -19,10 +19,10 @@ def test_reduce_adds_and_subtracts(driver: Driver) -> None:
     """The first value starts the aggregate; the adder sees no None."""
     builder = StreamsBuilder()
     table = builder.table("in", key=str, value=int)
-    grouped = table.group_by(lambda key, value: ("all", value), key_serde=str, value_serde=int)
+    grouped = table.group_by(lambda key, value: ("all", value), key=str, value=int)
     grouped.reduce(
         lambda total, value: total + value, lambda total, value: total - value
-    ).to_stream().to("out", value_serde=int)
+    ).to_stream().to("out", value=int)
     driver.start(builder.build())
     driver.pipe("in", "key | value\nann | 3\nbob | 4\nann | 5")
     assert driver.read("out") == rows("key | value\nall | 3\nall | 7\nall | 9")

@@ -117,11 +117,11 @@ def test_stream_time_belongs_to_the_operator(driver: Driver) -> None:
 
 
 def test_final_results_come_once_when_the_window_closes(driver: Driver) -> None:
-    """EmitStrategy.on_window_close: nothing before, one result per window after."""
+    """EmitStrategy.ON_WINDOW_CLOSE: nothing before, one result per window after."""
     builder = StreamsBuilder()
     grouped = builder.stream("clicks").group_by_key()
     windowed = grouped.windowed_by(TimeWindows.of_size("1m").grace("10s"))
-    final = windowed.emit_strategy(EmitStrategy.on_window_close()).count()
+    final = windowed.emit_strategy(EmitStrategy.ON_WINDOW_CLOSE).count()
     final.to_stream().to("counts")
     driver.start(builder.build())
     driver.pipe("clicks", "key | value | time\nann | x | 0:10\nann | x | 0:20\nann | x | 1:09")
@@ -153,7 +153,7 @@ def test_older_spellings_stand_for_the_same(older: TimeWindows, newer: TimeWindo
     assert older == newer
 
 
-@pytest.mark.parametrize("strategy", ["on_window_close", "before_expiry", "after_expiry"])
+@pytest.mark.parametrize("strategy", ["on_window_close", "after_expiry"])
 def test_final_results_of_either_strategy_are_the_same(driver: Driver, strategy: str) -> None:
     """AFTER_EXPIRY differs from the others only in what a store without a cache forgets."""
     builder = StreamsBuilder()

@@ -209,7 +209,7 @@ class Dsl:
         return self._in(op).windowed_by(options.windows(op))
 
     def emit_strategy(self, op: Op) -> Any:
-        strategy = getattr(ps.EmitStrategy, op["strategy"])()
+        strategy = ps.EmitStrategy(op["strategy"])
         if strategy is ps.EmitStrategy.ON_WINDOW_CLOSE:
             # The cases were recorded from Java, which loses windows after a jump of time.
             strategy = ps.EmitStrategy.AFTER_EXPIRY
@@ -259,7 +259,7 @@ class Dsl:
             return join(right, _joiner(op), options.join_windows(op), stream_joined=how)
         if "mapper" in op:
             lookup = functions.key_selector(op["mapper"])
-            return join(right, _joiner(op), key_selector=lookup, **_named(op))
+            return join(right, _joiner(op), key=lookup, **_named(op))
         if isinstance(left, ps.KStream):
             return join(right, _joiner(op), joined=options.joined(op))
         return join(right, _joiner(op), **_kept(op))

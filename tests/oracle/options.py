@@ -57,8 +57,9 @@ def extractor(op: Op) -> Any:
 
 def serdes(options: Op) -> dict[str, Any]:
     """Gives the serde keywords of an option object."""
-    names = ("key_serde", "value_serde", "other_value_serde")
-    return {name: serde(options[name]) for name in names if options.get(name) is not None}
+    parts = ("key", "value", "other_value")
+    given = {part: options.get(f"{part}_serde") for part in parts}
+    return {part: serde(name) for part, name in given.items() if name is not None}
 
 
 def consumed(op: Op) -> ps.Consumed[Any, Any] | None:
@@ -83,7 +84,7 @@ def grouped(op: Op) -> ps.Grouped[Any, Any] | None:
 
 def repartitioned(op: Op) -> ps.Repartitioned[Any, Any] | None:
     """Gives ``Repartitioned`` if the case names one."""
-    renames = {"name": "name", "partitions": "number_of_partitions"}
+    renames = {"name": "name", "partitions": "num_partitions"}
     return _options(op, "repartitioned", ps.Repartitioned, renames)
 
 

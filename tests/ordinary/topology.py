@@ -20,9 +20,9 @@ def build() -> ps.Topology:
     """
     builder = ps.StreamsBuilder()
     for source in add_all(builder).values():
-        source.process(Seen).to(SEEN, key_serde="string", value_serde="long")
+        source.process(Seen).to(SEEN, key="string", value="long")
     notes = builder.stream(re.compile("notes-[a-z]"), key="string", value="string")
-    notes.to(NOTED, key_serde="string", value_serde="string")
+    notes.to(NOTED, key="string", value="string")
     return builder.build()
 
 

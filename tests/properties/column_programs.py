@@ -30,9 +30,9 @@ def stateless(builder: ps.StreamsBuilder) -> None:
     size = ps.when(amount > 3).then("many").otherwise(ps.col("s"))
     numbers = builder.stream("in", key="string", value="json")
     numbers.filter(amount > 0).map_values(ps.struct(n=amount * 2, size=size)).to(
-        "out", key_serde="string", value_serde="json"
+        "out", key="string", value="json"
     )
-    numbers.filter_not(ps.value.is_null()).map_values(str).to("other", value_serde="string")
+    numbers.filter_not(ps.value.is_null()).map_values(str).to("other", value="string")
 
 
 def arithmetic(builder: ps.StreamsBuilder) -> None:
@@ -42,7 +42,7 @@ def arithmetic(builder: ps.StreamsBuilder) -> None:
             a=amount / 0, b=amount + ps.col("m"), c=amount % (amount - 1), d=amount > ps.col("m")
         )
     )
-    numbers.to("out", key_serde="string", value_serde="json")
+    numbers.to("out", key="string", value="json")
 
 
 def divided(builder: ps.StreamsBuilder) -> None:
@@ -53,56 +53,56 @@ def divided(builder: ps.StreamsBuilder) -> None:
         .branch(ps.col("s") == "a", ps.Branched.as_("a"))
         .default_branch(ps.Branched.as_("rest"))
     )
-    arms["arm-large"].to("out", key_serde="string", value_serde="json")
-    arms["arm-rest"].map_values(ps.col("s")).to("other", key_serde="string", value_serde="json")
+    arms["arm-large"].to("out", key="string", value="json")
+    arms["arm-rest"].map_values(ps.col("s")).to("other", key="string", value="json")
 
 
 def merged(builder: ps.StreamsBuilder) -> None:
     """One source with several queues: the order of a key is that of the timestamps."""
     both = builder.stream(["in", "table"], key="string", value="json")
-    both.map_values(amount).to("out", key_serde="string", value_serde="json")
+    both.map_values(amount).to("out", key="string", value="json")
 
 
 def moved(builder: ps.StreamsBuilder) -> None:
     """Several queues behind a repartition, whose last record is the row."""
     stream = builder.stream("in", key="string", value="json").select_key(ps.col("s"))
-    rows = stream.to_table("rows", key_serde="string", value_serde="json")
-    rows.to_stream().to("out", key_serde="string", value_serde="json")
+    rows = stream.to_table("rows", key="string", value="json")
+    rows.to_stream().to("out", key="string", value="json")
 
 
 def merged_counts(builder: ps.StreamsBuilder) -> None:
     """A count does not show the order of its records, but it sends the headers of the last one."""
     both = builder.stream(["in", "table"], key="string", value="json")
-    both.group_by_key().count("counts").to_stream().to("out", value_serde="long")
+    both.group_by_key().count("counts").to_stream().to("out", value="long")
 
 
 def moved_counts(builder: ps.StreamsBuilder) -> None:
     """The same with a count behind the rows, which does not show the order of its records."""
     stream = builder.stream("in", key="string", value="json").select_key(ps.col("s"))
-    rows = stream.to_table("rows", key_serde="string", value_serde="json")
-    rows.to_stream().group_by_key().count("counts").to_stream().to("out", value_serde="long")
+    rows = stream.to_table("rows", key="string", value="json")
+    rows.to_stream().group_by_key().count("counts").to_stream().to("out", value="long")
 
 
 def counts(builder: ps.StreamsBuilder) -> None:
     counted = builder.stream("in", key="string", value="json").group_by_key().count("counts")
-    counted.to_stream().map_values(str).to("out", key_serde="string", value_serde="string")
+    counted.to_stream().map_values(str).to("out", key="string", value="string")
 
 
 def some_counts(builder: ps.StreamsBuilder) -> None:
     """An expression in front of a fold: it may raise after the fold has seen some records."""
     some = builder.stream("in", key="string", value="json").filter(amount > 0)
     counted = some.group_by_key().count("counts")
-    counted.to_stream().to("out", key_serde="string", value_serde="long")
+    counted.to_stream().to("out", key="string", value="long")
 
 
 def repartitioned(builder: ps.StreamsBuilder) -> None:
     words = builder.stream("in", key="string", value="json").filter(ps.col("s").is_not_null())
     (
         words.flat_map_values(ps.col("s").split("b"))
-        .group_by(ps.value, key_serde="string", value_serde="string")
+        .group_by(ps.value, key="string", value="string")
         .count("words")
         .to_stream()
-        .to("out", key_serde="string", value_serde="long")
+        .to("out", key="string", value="long")
     )
 
 
@@ -110,37 +110,37 @@ def sums(builder: ps.StreamsBuilder) -> None:
     """With a repartition, so that records of several queues are folded in order of time."""
     (
         builder.stream("in", key="string", value="json")
-        .group_by(ps.col("s"), key_serde="string", value_serde="json")
+        .group_by(ps.col("s"), key="string", value="json")
         .aggregate(
             total=ps.sum_(amount), least=ps.min_(amount), last=ps.last(ps.key), n=ps.count(),
             mean=ps.avg(amount), seen=ps.collect(amount),
         )
-        .to("out", key_serde="string", value_serde="json")
+        .to("out", key="string", value="json")
     )  # fmt: skip
 
 
 def least(builder: ps.StreamsBuilder) -> None:
     """The least of no number is None, which deletes a row."""
     grouped = builder.stream("in", key="string", value="json").group_by_key()
-    table = grouped.aggregate(ps.min_(amount), materialized="least", value_serde="json")
-    table.to_stream().to("out", key_serde="string", value_serde="json")
+    table = grouped.aggregate(ps.min_(amount), materialized="least", value="json")
+    table.to_stream().to("out", key="string", value="json")
 
 
 def doubles(builder: ps.StreamsBuilder) -> None:
     """A store whose values are not those that are folded: an int comes back as a float."""
     grouped = builder.stream("in", key="string", value="json").group_by_key()
-    table = grouped.aggregate(ps.sum_(amount), materialized="sums", value_serde="double")
-    table.to_stream().map_values(str).to("out", key_serde="string", value_serde="string")
+    table = grouped.aggregate(ps.sum_(amount), materialized="sums", value="double")
+    table.to_stream().map_values(str).to("out", key="string", value="string")
 
 
 def windows(builder: ps.StreamsBuilder) -> None:
     tumbling = ps.TimeWindows.of_size_and_grace("30s", "20s")
     grouped = builder.stream("in", key="string", value="json").group_by_key()
     table = grouped.windowed_by(tumbling).aggregate(
-        ps.sum_(amount), materialized="sums", value_serde="double"
+        ps.sum_(amount), materialized="sums", value="double"
     )
     name = ps.key["key"] + "@" + ps.key["start"].cast(str)
-    table.to_stream(name).to("out", key_serde="string", value_serde="double")
+    table.to_stream(name).to("out", key="string", value="double")
 
 
 def hopping(builder: ps.StreamsBuilder) -> None:
@@ -148,39 +148,39 @@ def hopping(builder: ps.StreamsBuilder) -> None:
     grouped = builder.stream("in", key="string", value="json").group_by_key()
     counted = grouped.windowed_by(overlapping).count("counts")
     name = ps.key["key"] + "@" + ps.key["start"].cast(str) + "-" + ps.key["end"].cast(str)
-    counted.to_stream(name).to("out", key_serde="string", value_serde="long")
+    counted.to_stream(name).to("out", key="string", value="long")
 
 
 def reduced(builder: ps.StreamsBuilder) -> None:
     grouped = builder.stream("in", key="string", value="json").map_values(amount).group_by_key()
-    grouped.reduce(max, "most", value_serde="json").to_stream().to("out", value_serde="json")
+    grouped.reduce(max, "most", value="json").to_stream().to("out", value="json")
 
 
 def joined(builder: ps.StreamsBuilder) -> None:
     rows = builder.table("table", materialized="rows", key="string", value="json")
     both = ps.left.with_fields(other=ps.right["n"], s=ps.right["s"])
     stream = builder.stream("in", key="string", value="json")
-    stream.join(rows, both).to("out", key_serde="string", value_serde="json")
+    stream.join(rows, both).to("out", key="string", value="json")
 
 
 def left_joined(builder: ps.StreamsBuilder) -> None:
     rows = builder.table("table", materialized="rows", key="string", value="json")
     stream = builder.stream("in", key="string", value="json")
     stream.left_join(rows, ps.struct(one=ps.left["n"], other=ps.right["n"])).to(
-        "out", key_serde="string", value_serde="json"
+        "out", key="string", value="json"
     )
 
 
 def table(builder: ps.StreamsBuilder) -> None:
     rows = builder.table("in", materialized="rows", key="string", value="json")
-    rows.to_stream().map_values(amount).to("out", key_serde="string", value_serde="json")
+    rows.to_stream().map_values(amount).to("out", key="string", value="json")
 
 
 def table_filtered(builder: ps.StreamsBuilder) -> None:
     """A table without a store has no old values: every row that fails is a tombstone."""
     rows = builder.table("in", key="string", value="json")
     rows.filter(ps.value.is_not_null() & (ps.col("s") == "a")).to_stream().to(
-        "out", key_serde="string", value_serde="json"
+        "out", key="string", value="json"
     )
 
 
@@ -189,7 +189,7 @@ def global_joined(builder: ps.StreamsBuilder) -> None:
     stream = builder.stream("in", key="string", value="json")
     stream.join(
         rows, ps.left.with_fields(other=ps.right["n"]), key=ps.col("s")
-    ).to("out", key_serde="string", value_serde="json")  # fmt: skip
+    ).to("out", key="string", value="json")  # fmt: skip
 
 
 @dataclass
@@ -201,10 +201,10 @@ class Number:
 def typed(builder: ps.StreamsBuilder) -> None:
     """Values of a declared type, which are checked while they are read."""
     numbers = builder.stream("in", key="string", value=Number).filter(amount > 1)
-    numbers.to("out", key_serde="string", value_serde=Number)
-    grouped = numbers.group_by(ps.col("s"), key_serde="string", value_serde=Number)
+    numbers.to("out", key="string", value=Number)
+    grouped = numbers.group_by(ps.col("s"), key="string", value=Number)
     totals = grouped.aggregate(total=ps.sum_(amount), last=ps.last(ps.value["s"]))
-    totals.to("other", key_serde="string", value_serde="json")
+    totals.to("other", key="string", value="json")
 
 
 def one_by_one(builder: ps.StreamsBuilder) -> None:
@@ -212,28 +212,26 @@ def one_by_one(builder: ps.StreamsBuilder) -> None:
     seen: set[str] = set()
     counted = builder.stream("in", key="string", value="json").group_by_key().count("counts")
     stream = counted.to_stream().filter(lambda key, n: n % 3 > 0 and not seen.clear())
-    stream.map_values(lambda key, n: f"{key} {60 // (4 - n)}").to("out", value_serde="string")
-    stream.to("other", key_serde="string", value_serde="long")
+    stream.map_values(lambda key, n: f"{key} {60 // (4 - n)}").to("out", value="string")
+    stream.to("other", key="string", value="long")
 
 
 def having(builder: ps.StreamsBuilder) -> None:
     """A row that fails is a tombstone only if it was seen before: old values are asked for."""
     grouped = builder.stream("in", key="string", value="json").group_by(
-        ps.col("s"), key_serde="string", value_serde="json"
+        ps.col("s"), key="string", value="json"
     )
     totals = grouped.aggregate(total=ps.sum_(amount), n=ps.count())
-    kept = ps.Materialized(name="some", key_serde="string", value_serde="json")
+    kept = ps.Materialized(name="some", key="string", value="json")
     some = totals.filter(ps.col("n") > 2, materialized=kept)
-    some.to_stream().to("out", key_serde="string", value_serde="json")
+    some.to_stream().to("out", key="string", value="json")
 
 
 def regrouped(builder: ps.StreamsBuilder) -> None:
     """A table's changes go on as new and old values."""
     counted = builder.stream("in", key="string", value="json").group_by_key().count("counts")
-    parity = counted.group_by(
-        lambda key, n: (str(n % 2), n), key_serde="string", value_serde="long"
-    )
-    parity.count("parity").to_stream().to("out", key_serde="string", value_serde="long")
+    parity = counted.group_by(lambda key, n: (str(n % 2), n), key="string", value="long")
+    parity.count("parity").to_stream().to("out", key="string", value="long")
 
 
 def suppressed(builder: ps.StreamsBuilder) -> None:
@@ -241,11 +239,11 @@ def suppressed(builder: ps.StreamsBuilder) -> None:
     tumbling = ps.TimeWindows.of_size_and_grace("30s", "20s")
     grouped = builder.stream("in", key="string", value="json").group_by_key()
     totals = grouped.windowed_by(tumbling).aggregate(
-        ps.sum_(amount), materialized="sums", value_serde="double"
+        ps.sum_(amount), materialized="sums", value="double"
     )
     final = totals.suppress(ps.Suppressed.until_window_closes())
     name = ps.key["key"] + "@" + ps.key["start"].cast(str)
-    final.to_stream(name).to("out", key_serde="string", value_serde="double")
+    final.to_stream(name).to("out", key="string", value="double")
 
 
 def suppressed_rows(builder: ps.StreamsBuilder) -> None:
@@ -253,7 +251,7 @@ def suppressed_rows(builder: ps.StreamsBuilder) -> None:
     rows = builder.table("in", materialized="rows", key="string", value="json")
     full = ps.BufferConfig.max_records(2).emit_early_when_full()
     rows.suppress(ps.Suppressed.until_time_limit("1h", full)).to_stream().to(
-        "out", key_serde="string", value_serde="json"
+        "out", key="string", value="json"
     )
     some = rows.filter(amount > 1).suppress(
         ps.Suppressed.until_time_limit("10s", ps.BufferConfig.unbounded())
@@ -261,7 +259,7 @@ def suppressed_rows(builder: ps.StreamsBuilder) -> None:
     # What is buffered again behind another buffer has the position of its record.
     small = ps.BufferConfig.max_bytes(150).emit_early_when_full()
     again = some.suppress(ps.Suppressed.until_time_limit("5s", small))
-    again.to_stream().to("other", key_serde="string", value_serde="json")
+    again.to_stream().to("other", key="string", value="json")
 
 
 def suppressed_join(builder: ps.StreamsBuilder) -> None:
@@ -270,11 +268,11 @@ def suppressed_join(builder: ps.StreamsBuilder) -> None:
     right = builder.table("table", materialized="right", key="string", value="json")
     both = left.left_join(
         right, lambda one, other: [one.get("n"), other and other.get("n")],
-        materialized=ps.Materialized(name="both", value_serde="json"),
+        materialized=ps.Materialized(name="both", value="json"),
     )  # fmt: skip
     few = ps.BufferConfig.max_records(2).emit_early_when_full()
     held = both.suppress(ps.Suppressed.until_time_limit("10s", few))
-    held.to_stream().to("out", key_serde="string", value_serde="json")
+    held.to_stream().to("out", key="string", value="json")
 
 
 def suppressed_sessions(builder: ps.StreamsBuilder) -> None:
@@ -283,9 +281,7 @@ def suppressed_sessions(builder: ps.StreamsBuilder) -> None:
     grouped = builder.stream("in", key="string", value="json").group_by_key()
     counted = grouped.windowed_by(windows).count("counts")
     final = counted.suppress(ps.Suppressed.until_window_closes())
-    final.to_stream().to(
-        "out", key_serde=ps.WindowedSerdes.session_windowed("string"), value_serde="long"
-    )
+    final.to_stream().to("out", key=ps.WindowedSerdes.session_windowed("string"), value="long")
 
 
 def suppressed_by_functions(builder: ps.StreamsBuilder) -> None:
@@ -295,17 +291,17 @@ def suppressed_by_functions(builder: ps.StreamsBuilder) -> None:
     late = counted.suppress(
         ps.Suppressed.until_time_limit("10s", ps.BufferConfig.unbounded())
     ).to_stream()
-    late.filter(lambda key, n: n % 2 > 0 and not seen.clear()).to("out", value_serde="long")
+    late.filter(lambda key, n: n % 2 > 0 and not seen.clear()).to("out", value="long")
 
 
 def kept_windows(builder: ps.StreamsBuilder) -> None:
     """A store that keeps windows long after they are closed: batches may close them uncached."""
     overlapping = ps.TimeWindows.of_size_and_grace("25s", "0s").advance_by("10s")
-    kept = ps.Materialized(name="sums", value_serde="double", retention="1h")
+    kept = ps.Materialized(name="sums", value="double", retention="1h")
     grouped = builder.stream("in", key="string", value="json").group_by_key()
     table = grouped.windowed_by(overlapping).aggregate(ps.sum_(amount), materialized=kept)
     name = ps.key["key"] + "@" + ps.key["start"].cast(str)
-    table.to_stream(name).to("out", key_serde="string", value_serde="double")
+    table.to_stream(name).to("out", key="string", value="double")
 
 
 def kept_counts(builder: ps.StreamsBuilder) -> None:
@@ -315,7 +311,7 @@ def kept_counts(builder: ps.StreamsBuilder) -> None:
     grouped = builder.stream("in", key="string", value="json").group_by_key()
     counted = grouped.windowed_by(tumbling).count(kept)
     windowed = ps.WindowedSerdes.time_windowed("string", "10s")
-    counted.to_stream().to("out", key_serde=windowed, value_serde="long")
+    counted.to_stream().to("out", key=windowed, value="long")
 
 
 def sessions(builder: ps.StreamsBuilder) -> None:
@@ -324,38 +320,38 @@ def sessions(builder: ps.StreamsBuilder) -> None:
     grouped = builder.stream("in", key="string", value="json").group_by_key()
     counted = grouped.windowed_by(windows).count("counts")
     windowed = ps.WindowedSerdes.session_windowed("string")
-    counted.to_stream().to("out", key_serde=windowed, value_serde="long")
+    counted.to_stream().to("out", key=windowed, value="long")
     name = ps.key["key"] + "@" + ps.key["start"].cast(str) + "-" + ps.key["end"].cast(str)
-    counted.to_stream(name).to("other", key_serde="string", value_serde="long")
+    counted.to_stream(name).to("other", key="string", value="long")
 
 
 def kept_sessions(builder: ps.StreamsBuilder) -> None:
     """Sessions that stay in their store; the texts of both parts show how they were merged."""
     windows = ps.SessionWindows.of_inactivity_gap_and_grace("20s", "15s")
     grouped = builder.stream("in", key="string", value="json").group_by_key()
-    kept = ps.Materialized(name="texts", value_serde="string", retention="1h")
+    kept = ps.Materialized(name="texts", value="string", retention="1h")
     texts = grouped.windowed_by(windows).aggregate(
         lambda: "<", lambda key, value, text: f"{text}{value}"[-40:],
         lambda key, one, other: f"{key}({one}|{other})"[-40:], kept,
     )  # fmt: skip
     texts.to_stream(lambda windowed, _: f"{windowed.key}@{windowed.start}-{windowed.end}").to(
-        "out", key_serde="string", value_serde="string"
+        "out", key="string", value="string"
     )
 
 
 def windows_in_memory(builder: ps.StreamsBuilder) -> None:
     """Windows and sessions that expire one by one, not in segments."""
-    in_memory: Any = {"store_type": "in_memory", "value_serde": "long"}
+    in_memory: Any = {"store_type": "in_memory", "value": "long"}
     grouped = builder.stream("in", key="string", value="json").group_by_key()
     tumbling = ps.TimeWindows.of_size_and_grace("10s", "5s").advance_by("5s")
     # A cache in front of them also shows what the store has let go, so it wants single records.
     kept = ps.Materialized(name="counts", retention="40s", **in_memory).with_caching_disabled()
     counted = grouped.windowed_by(tumbling).count(kept)
-    counted.to_stream(ps.key["key"]).to("out", key_serde="string", value_serde="long")
+    counted.to_stream(ps.key["key"]).to("out", key="string", value="long")
     apart = ps.SessionWindows.of_inactivity_gap_and_grace("10s", "5s")
     sessions = grouped.windowed_by(apart).count(ps.Materialized(name="sessions", **in_memory))
     windowed = ps.WindowedSerdes.session_windowed("string")
-    sessions.to_stream().to("other", key_serde=windowed, value_serde="long")
+    sessions.to_stream().to("other", key=windowed, value="long")
 
 
 def session_sums(builder: ps.StreamsBuilder) -> None:
@@ -366,10 +362,10 @@ def session_sums(builder: ps.StreamsBuilder) -> None:
         total=ps.sum_(amount), least=ps.min_(amount), seen=ps.collect(ps.col("s")), n=ps.count()
     )
     totals.filter(ps.col("n") > 1).to_stream().map_values(ps.value).to(
-        "out", key_serde=ps.WindowedSerdes.session_windowed("string"), value_serde="json"
+        "out", key=ps.WindowedSerdes.session_windowed("string"), value="json"
     )
-    sums = grouped.windowed_by(windows).aggregate(ps.sum_(amount), value_serde="double")
-    sums.to_stream(ps.key["key"]).to("other", key_serde="string", value_serde="double")
+    sums = grouped.windowed_by(windows).aggregate(ps.sum_(amount), value="double")
+    sums.to_stream(ps.key["key"]).to("other", key="string", value="double")
 
 
 def session_documents(builder: ps.StreamsBuilder) -> None:
@@ -382,42 +378,40 @@ def session_documents(builder: ps.StreamsBuilder) -> None:
         lambda: {"seen": ()},
         lambda key, value, state: {"seen": [*state["seen"], type_name(state["seen"]), key][-5:]},
         lambda key, one, other: {"seen": [*one["seen"], type_name(one["seen"]), *other["seen"]]},
-        value_serde="json",
+        value="json",
     )
-    documents.to_stream(lambda windowed, _: str(windowed.start)).to("out", value_serde="json")
+    documents.to_stream(lambda windowed, _: str(windowed.start)).to("out", value="json")
     latest = grouped.windowed_by(windows).reduce(
-        lambda one, other: {"n": other.get("n"), "before": one.get("n")}, value_serde="json"
+        lambda one, other: {"n": other.get("n"), "before": one.get("n")}, value="json"
     )
     latest.to_stream(lambda windowed, _: seen.clear() or f"{windowed.end}").to(
-        "other", value_serde="json"
+        "other", value="json"
     )
 
 
 def table_mapped(builder: ps.StreamsBuilder) -> None:
     """Tombstones stay tombstones, and the function does not see them."""
     rows = builder.table("in", key="string", value="json")
-    rows.map_values(ps.struct(n=amount)).to_stream().to(
-        "out", key_serde="string", value_serde="json"
-    )
+    rows.map_values(ps.struct(n=amount)).to_stream().to("out", key="string", value="json")
 
 
 def global_left_joined(builder: ps.StreamsBuilder) -> None:
     rows = builder.global_table("table", materialized="rows", key="string", value="json")
     stream = builder.stream("in", key="string", value="json")
     both = ps.struct(one=ps.left["n"], other=ps.right["n"])
-    stream.left_join(rows, both, key=ps.col("s")).to("out", value_serde="json")
+    stream.left_join(rows, both, key=ps.col("s")).to("out", value="json")
 
 
 def mapped(builder: ps.StreamsBuilder) -> None:
     """Functions that give new keys, none or several of them."""
     stream = builder.stream("in", key="string", value="json")
     stream.map(lambda key, value: (None if key == "k2" else key, value)).to(
-        "out", key_serde="string", value_serde="json"
+        "out", key="string", value="json"
     )
     several = stream.flat_map(
         lambda key, value: [] if value is None else [(key, 1), (str(value.get("s")), 2)]
     )
-    several.to("other", key_serde="string", value_serde="json")
+    several.to("other", key="string", value="json")
 
 
 def reduced_by_functions(builder: ps.StreamsBuilder) -> None:
@@ -426,17 +420,17 @@ def reduced_by_functions(builder: ps.StreamsBuilder) -> None:
     texts = stream.filter(lambda key, value: value is not None).map_values(
         lambda key, value: f"{key} {value.get('n')};"
     )
-    reduced = texts.group_by_key(key_serde="string", value_serde="string").reduce(
-        lambda one, other: (one + other)[-40:], "all", value_serde="string"
+    reduced = texts.group_by_key(key="string", value="string").reduce(
+        lambda one, other: (one + other)[-40:], "all", value="string"
     )
-    reduced.to_stream().to("out", key_serde="string", value_serde="string")
+    reduced.to_stream().to("out", key="string", value="string")
 
 
 def joined_by_a_function(builder: ps.StreamsBuilder) -> None:
     rows = builder.table("table", materialized="rows", key="string", value="json")
     stream = builder.stream("in", key="string", value="json")
     joined = stream.join(rows, lambda one, other: [one.get("n"), other.get("n")])
-    joined.to("out", key_serde="string", value_serde="json")
+    joined.to("out", key="string", value="json")
 
 
 class _Stamped(ColumnSupplier):
@@ -465,7 +459,7 @@ class _Stamp(ps.FixedKeyProcessor[Any, Any, Any]):
 def processed(builder: ps.StreamsBuilder) -> None:
     """A processor that says how it works on a whole batch."""
     stream = builder.stream("in", key="string", value="json")
-    stream.process_values(_Stamped()).to("out", key_serde="string", value_serde="json")
+    stream.process_values(_Stamped()).to("out", key="string", value="json")
 
 
 def with_lambdas(builder: ps.StreamsBuilder) -> None:
@@ -473,7 +467,7 @@ def with_lambdas(builder: ps.StreamsBuilder) -> None:
     stream = builder.stream("in", key="string", value="json")
     known = stream.filter(lambda key, value: value is not None and value.get("n") is not None)
     known.map_values(lambda key, value: {**value, "k": key, "n": value["n"] + 1}).to(
-        "out", key_serde="string", value_serde="json"
+        "out", key="string", value="json"
     )
     texts = stream.filter_not(lambda key, value: value is None).flat_map(
         lambda key, value: ((name, str(part)) for name, part in sorted(value.items()))
@@ -481,7 +475,7 @@ def with_lambdas(builder: ps.StreamsBuilder) -> None:
     words = texts.select_key(lambda key, text: text[:1] or None).flat_map_values(
         lambda text: (part for part in text.split("b"))
     )
-    words.to("other", key_serde="string", value_serde="string")
+    words.to("other", key="string", value="string")
 
 
 def lambda_sums(builder: ps.StreamsBuilder) -> None:
@@ -490,9 +484,9 @@ def lambda_sums(builder: ps.StreamsBuilder) -> None:
     table = numbers.group_by_key().aggregate(
         lambda: 0,
         lambda key, value, total: len(str(total)) + (value.get("n") or 0.25),
-        value_serde="double",
+        value="double",
     )
-    table.to_stream(lambda key, total: f"{key}{total:.2f}").to("out", value_serde="double")
+    table.to_stream(lambda key, total: f"{key}{total:.2f}").to("out", value="double")
 
 
 def lambda_documents(builder: ps.StreamsBuilder) -> None:
@@ -503,9 +497,9 @@ def lambda_documents(builder: ps.StreamsBuilder) -> None:
         lambda key, value, state: {
             "seen": [*state["seen"], type_name(state["seen"]), key][-5:], "last": value.get("s"),
         },
-        value_serde="json",
+        value="json",
     )  # fmt: skip
-    table.to_stream().to("out", value_serde="json")
+    table.to_stream().to("out", value="json")
 
 
 def type_name(value: Any) -> str:
@@ -514,13 +508,13 @@ def type_name(value: Any) -> str:
 
 def lambda_windows(builder: ps.StreamsBuilder) -> None:
     tumbling = ps.TimeWindows.of_size_and_grace("10s", "5s").advance_by("5s")
-    kept = ps.Materialized(name="texts", value_serde="string", retention="1h")
+    kept = ps.Materialized(name="texts", value="string", retention="1h")
     grouped = builder.stream("in", key="string", value="json").group_by_key()
     table = grouped.windowed_by(tumbling).aggregate(
         lambda: "", lambda key, value, text: (f"{text}{key}{value};")[-40:], materialized=kept
     )
     table.to_stream(lambda windowed, _: f"{windowed.key}@{windowed.start}-{windowed.end}").to(
-        "out", value_serde="string"
+        "out", value="string"
     )
 
 
@@ -530,7 +524,7 @@ def lambda_joined(builder: ps.StreamsBuilder) -> None:
     joined = stream.left_join(
         rows, lambda key, one, other: f"{key}{one.get('n')}{other and other.get('s')}"
     )
-    joined.to("out", key_serde="string", value_serde="string")
+    joined.to("out", key="string", value="string")
 
 
 def lambda_reduced(builder: ps.StreamsBuilder) -> None:
@@ -538,12 +532,12 @@ def lambda_reduced(builder: ps.StreamsBuilder) -> None:
     tumbling = ps.TimeWindows.of_size_and_grace("30s", "20s")
     stream = builder.stream("in", key="string", value="json")
     grouped = stream.filter(lambda _, value: value is not None).group_by_key()
-    latest = grouped.reduce(lambda one, other: other if other.get("s") else one, value_serde="json")
-    latest.to_stream().to("other", value_serde="json")
+    latest = grouped.reduce(lambda one, other: other if other.get("s") else one, value="json")
+    latest.to_stream().to("other", value="json")
     windowed = grouped.windowed_by(tumbling).reduce(
-        lambda one, other: {"n": other.get("n"), "before": one.get("n")}, value_serde="json"
+        lambda one, other: {"n": other.get("n"), "before": one.get("n")}, value="json"
     )
-    windowed.to_stream(lambda windowed, _: str(windowed.start)).to("windows", value_serde="json")
+    windowed.to_stream(lambda windowed, _: str(windowed.start)).to("windows", value="json")
 
 
 def streams_joined(builder: ps.StreamsBuilder) -> None:
@@ -552,8 +546,8 @@ def streams_joined(builder: ps.StreamsBuilder) -> None:
     right = builder.stream("table", key="string", value="json")
     both = ps.struct(one=ps.left["n"], other=ps.right["n"], s=ps.right["s"])
     windows = ps.JoinWindows.of_time_difference_and_grace("10s", "5s")
-    left.join(right, both, windows, value_serde="json", other_value_serde="json").to(
-        "out", key_serde="string", value_serde="json"
+    left.join(right, both, windows, value="json", other_value="json").to(
+        "out", key="string", value="json"
     )
 
 
@@ -561,14 +555,14 @@ def streams_joined_in_a_row(builder: ps.StreamsBuilder) -> None:
     """Windows that look back only, what is behind the join is counted, and a copy is made."""
     left = builder.stream("in", key="string", value="json")
     right = builder.stream("table", key="string", value="string")
-    left.to("other", value_serde="json")
+    left.to("other", value="json")
     windows = ps.JoinWindows.of_time_difference_with_no_grace("15s").before("20s").after("-5s")
     joined = left.join(
         right, lambda key, one, other: f"{key}{one.get('n')}{other}"[:12], windows,
-        key_serde="string", value_serde="json", other_value_serde="string",
+        key="string", value="json", other_value="string",
     )  # fmt: skip
-    counted = joined.group_by_key(key_serde="string", value_serde="string").count("counts")
-    counted.to_stream().to("out", key_serde="string", value_serde="long")
+    counted = joined.group_by_key(key="string", value="string").count("counts")
+    counted.to_stream().to("out", key="string", value="long")
 
 
 def streams_left_joined(builder: ps.StreamsBuilder) -> None:
@@ -578,8 +572,8 @@ def streams_left_joined(builder: ps.StreamsBuilder) -> None:
     windows = ps.JoinWindows.of_time_difference_and_grace("10s", "5s").after("5s")
     left.left_join(
         right, lambda key, one, other: [key, one.get("n"), other and other.get("s")], windows,
-        value_serde="json", other_value_serde="json",
-    ).to("out", key_serde="string", value_serde="json")  # fmt: skip
+        value="json", other_value="json",
+    ).to("out", key="string", value="json")  # fmt: skip
 
 
 def streams_outer_joined(builder: ps.StreamsBuilder) -> None:
@@ -590,8 +584,8 @@ def streams_outer_joined(builder: ps.StreamsBuilder) -> None:
     windows = ps.JoinWindows.of_time_difference_and_grace("5s", "10s")
     left.outer_join(
         short, lambda one, other: f"{one}{other}"[:20], windows,
-        key_serde="string", value_serde="json", other_value_serde="string",
-    ).to("out", key_serde="string", value_serde="string")  # fmt: skip
+        key="string", value="json", other_value="string",
+    ).to("out", key="string", value="string")  # fmt: skip
 
 
 def streams_joined_at_once(builder: ps.StreamsBuilder) -> None:
@@ -599,9 +593,9 @@ def streams_joined_at_once(builder: ps.StreamsBuilder) -> None:
     left = builder.stream("in", key="string", value="json")
     right = builder.stream("table", key="string", value="json")
     both = ps.struct(one=ps.left["n"], other=ps.right["n"])
-    left.left_join(
-        right, both, ps.JoinWindows.of("10s"), value_serde="json", other_value_serde="json"
-    ).to("out", key_serde="string", value_serde="json")
+    left.left_join(right, both, ps.JoinWindows.of("10s"), value="json", other_value="json").to(
+        "out", key="string", value="json"
+    )
 
 
 def streams_joined_in_memory(builder: ps.StreamsBuilder) -> None:
@@ -609,13 +603,11 @@ def streams_joined_in_memory(builder: ps.StreamsBuilder) -> None:
     left = builder.stream("in", key="string", value="json")
     right = builder.stream("table", key="string", value="json")
     windows = ps.JoinWindows.of_time_difference_and_grace("10s", "5s")
-    in_memory = ps.StreamJoined(
-        store_type="in_memory", value_serde="json", other_value_serde="json"
-    )
+    in_memory = ps.StreamJoined(store_type="in_memory", value="json", other_value="json")
     left.outer_join(
         right, lambda one, other: [one and one.get("n"), other and other.get("s")], windows,
         stream_joined=in_memory,
-    ).to("out", key_serde="string", value_serde="json")  # fmt: skip
+    ).to("out", key="string", value="json")  # fmt: skip
 
 
 def by_value(record: Any, partition_time: int) -> int:
@@ -632,7 +624,7 @@ def timed_rows(builder: ps.StreamsBuilder) -> None:
     )
     stream = builder.stream("in", key="string", value="json", timestamp_extractor=by_value)
     stream.join(rows, ps.left.with_fields(other=ps.right["n"])).to(
-        "out", key_serde="string", value_serde="json"
+        "out", key="string", value="json"
     )
 
 
@@ -642,7 +634,7 @@ def timed_windows(builder: ps.StreamsBuilder) -> None:
     windows = ps.TimeWindows.of_size_and_grace("30s", "20s")
     counted = stream.group_by_key().windowed_by(windows).count("counts")
     names = counted.to_stream(lambda windowed, n: f"{windowed.key}@{windowed.start // (n % 4)}")
-    names.to("out", key_serde="string", value_serde="long")
+    names.to("out", key="string", value="long")
 
 
 def batched(builder: ps.StreamsBuilder) -> None:
@@ -661,24 +653,24 @@ def batched(builder: ps.StreamsBuilder) -> None:
         return keys, [[value["n"], key] for key, value in zip(keys, values, strict=True)]
 
     some = builder.stream("in", key="string", value="json").filter(known, batch=True)
-    some.map_values(amount).map_values(doubled, batch=True).to("out", value_serde="json")
-    some.map_values(summed, batch=True).to("other", value_serde="json")
+    some.map_values(amount).map_values(doubled, batch=True).to("out", value="json")
+    some.map_values(summed, batch=True).to("other", value="json")
     several = some.map(paired, batch=True)
     several.filter_not(lambda keys, values: [k == "k2" for k in keys], batch=True).flat_map_values(
         lambda values: [value[:1] * len(value[1] or "") for value in values], batch=True
-    ).to("windows", value_serde="json")
+    ).to("windows", value="json")
 
 
 def table_kept(builder: ps.StreamsBuilder) -> None:
     """Filters that are stored and filters that are not, behind each other."""
     rows = builder.table("in", materialized="rows", key="string", value="json")
     kept = rows.filter(amount > 1, "kept").filter_not(lambda key, value: key == "k2")
-    kept.map_values(ps.struct(n=amount + 1), "more", value_serde="json").to_stream().to(
-        "out", value_serde="json"
+    kept.map_values(ps.struct(n=amount + 1), "more", value="json").to_stream().to(
+        "out", value="json"
     )
     named = rows.filter(ps.col("s").is_not_null())
-    named.map_values(lambda key, value: f"{key}{value['s']}", "named", value_serde="string")
-    named.to_stream().to("other", value_serde="json")
+    named.map_values(lambda key, value: f"{key}{value['s']}", "named", value="string")
+    named.to_stream().to("other", value="json")
 
 
 def table_regrouped(builder: ps.StreamsBuilder) -> None:
@@ -686,15 +678,15 @@ def table_regrouped(builder: ps.StreamsBuilder) -> None:
     rows = builder.table("in", materialized="rows", key="string", value="json")
     grouped = rows.group_by(
         lambda key, value: (value.get("s"), value) if value.get("n") else None,
-        key_serde="string", value_serde="json",
+        key="string", value="json",
     )  # fmt: skip
-    grouped.count("counts").to_stream().to("out", key_serde="string", value_serde="long")
+    grouped.count("counts").to_stream().to("out", key="string", value="long")
     summed = grouped.aggregate(
         lambda: 0.5, lambda key, value, sum_: sum_ + value["n"],
         lambda key, value, sum_: sum_ - value["n"] if sum_ < 10 else None,
-        "sums", value_serde="double",
+        "sums", value="double",
     )  # fmt: skip
-    summed.filter(lambda key, value: value > 2).to_stream().to("other", value_serde="double")
+    summed.filter(lambda key, value: value > 2).to_stream().to("other", value="double")
 
 
 def table_reduced(builder: ps.StreamsBuilder) -> None:
@@ -702,44 +694,44 @@ def table_reduced(builder: ps.StreamsBuilder) -> None:
     rows = builder.table("in", materialized="rows", key="string", value="json")
     grouped = rows.group_by(
         lambda key, value: (str(value.get("n"))[:1], f"{key};"),
-        key_serde="string",
-        value_serde="string",
+        key="string",
+        value="string",
     )
     reduced = grouped.reduce(
         lambda one, other: one + other,
         lambda one, other: one.replace(other, "", 1) or None,
         "texts",
     )
-    reduced.to_stream().to("out", key_serde="string", value_serde="string")
-    by_size = reduced.group_by(lambda key, text: (str(len(text)), text), value_serde="string")
-    by_size.count("sizes").to_stream().to("other", value_serde="long")
+    reduced.to_stream().to("out", key="string", value="string")
+    by_size = reduced.group_by(lambda key, text: (str(len(text)), text), value="string")
+    by_size.count("sizes").to_stream().to("other", value="long")
 
 
 def counts_filtered(builder: ps.StreamsBuilder) -> None:
     """Old values of folds, with windows and without: the first one is the initial state."""
     stream = builder.stream("in", key="string", value="json")
     counted = stream.group_by_key().count("counts")
-    counted.filter(lambda key, n: n % 3 != 1).to_stream().to("out", value_serde="long")
+    counted.filter(lambda key, n: n % 3 != 1).to_stream().to("out", value="long")
     tumbling = ps.TimeWindows.of_size_and_grace("30s", "20s")
     totals = stream.group_by_key().windowed_by(tumbling).aggregate(
         lambda: 0, lambda key, value, total: total + (1 if value is None else value.get("n") or 1),
-        materialized="sums", value_serde="double",
+        materialized="sums", value="double",
     )  # fmt: skip
     totals.filter(lambda key, value: value > 3).to_stream(lambda key, _: f"{key}").to(
-        "other", key_serde="string", value_serde="double"
+        "other", key="string", value="double"
     )
-    most = stream.map_values(amount).group_by_key().reduce(max, "most", value_serde="json")
-    doubled = most.map_values(lambda n: n * 2, "doubled", value_serde="json")
-    doubled.to_stream().to("windows", value_serde="json")
+    most = stream.map_values(amount).group_by_key().reduce(max, "most", value="json")
+    doubled = most.map_values(lambda n: n * 2, "doubled", value="json")
+    doubled.to_stream().to("windows", value="json")
 
 
 def cogrouped(builder: ps.StreamsBuilder) -> None:
     """One stream alone: the aggregation and what stands for all aggregations of a cogroup."""
     grouped = builder.stream("in", key="string", value="json").group_by_key()
     table = grouped.cogroup(lambda key, value, text: (f"{text}{value}")[-30:]).aggregate(
-        lambda: "", "texts", value_serde="string"
+        lambda: "", "texts", value="string"
     )
-    table.to_stream().to("out", key_serde="string", value_serde="string")
+    table.to_stream().to("out", key="string", value="string")
 
 
 #: Programs whose functions are declared pure; those of others keep their nodes from columns.

@@ -114,7 +114,7 @@ def changing(builder: ps.StreamsBuilder) -> None:
             value.get("s", seen) and seen.append(value)
 
     stream = numbers(builder)
-    stream.map_values(lambda value: str(value)).to("windows", value_serde="string")
+    stream.map_values(lambda value: str(value)).to("windows", value="string")
     stream.peek(change).to("out")
     stream.to("other")
 
@@ -142,9 +142,9 @@ def returning_one_object(builder: ps.StreamsBuilder) -> None:
 def counted(builder: ps.StreamsBuilder) -> None:
     """A fold behind it, whose cache hands its results to a function that notes as well."""
     stream = numbers(builder).select_key(lambda key, value: note("key", key) or str(key)[:1])
-    table = stream.group_by_key(key_serde="string", value_serde="json").count("counts")
+    table = stream.group_by_key(key="string", value="json").count("counts")
     table.to_stream().peek(lambda key, count: note("count", key, count)).to(
-        "out", key_serde="string", value_serde="long"
+        "out", key="string", value="long"
     )
 
 
@@ -152,7 +152,7 @@ def behind_a_fold(builder: ps.StreamsBuilder) -> None:
     """A fold without a cache before it."""
     table = numbers(builder).group_by_key().count(ps.Materialized(name="counts", caching=False))
     noted = table.to_stream().map_values(lambda key, n: note("count", key, n) or 6 // (3 - n))
-    noted.to("out", value_serde="json")
+    noted.to("out", value="json")
 
 
 def merged(builder: ps.StreamsBuilder) -> None:
@@ -176,8 +176,8 @@ def before_a_join(builder: ps.StreamsBuilder) -> None:
     windows = ps.JoinWindows.of_time_difference_and_grace("10s", "5s")
     left.left_join(
         numbers(builder, "table"), lambda one, other: [one, other], windows,
-        key_serde="string", value_serde="json", other_value_serde="json",
-    ).to("out", key_serde="string", value_serde="json")  # fmt: skip
+        key="string", value="json", other_value="json",
+    ).to("out", key="string", value="json")  # fmt: skip
 
 
 def behind_a_join(builder: ps.StreamsBuilder) -> None:

@@ -44,7 +44,7 @@ class Ticker(ps.Processor[Any, Any, Any, Any]):
 def ticking() -> ps.Topology:
     builder = ps.StreamsBuilder()
     both = builder.stream(["in", "table"], key=str, value=int)
-    both.process(Ticker).to("out", key_serde=str, value_serde=int)
+    both.process(Ticker).to("out", key=str, value=int)
     return builder.build()
 
 

@@ -32,8 +32,8 @@ def counts() -> ps.Topology:
     """Two stages: records of all partitions meet in the second one."""
     builder = ps.StreamsBuilder()
     stream = builder.stream("in", key=str, value=int)
-    counted = stream.group_by(lambda key, value: f"v{value % 5}", key_serde=str).count("counts")
-    counted.to_stream().to("out", key_serde=str, value_serde=int)
+    counted = stream.group_by(lambda key, value: f"v{value % 5}", key=str).count("counts")
+    counted.to_stream().to("out", key=str, value=int)
     return builder.build()
 
 
@@ -41,19 +41,17 @@ def sums_of_sums() -> ps.Topology:
     """Three stages, of which the last one is told old values, too."""
     builder = ps.StreamsBuilder()
     stream = builder.stream("in", key=str, value=int)
-    sums = stream.group_by(lambda key, value: f"v{value % 5}", key_serde=str).reduce(
+    sums = stream.group_by(lambda key, value: f"v{value % 5}", key=str).reduce(
         lambda one, other: one + other, "sums"
     )
-    totals = sums.group_by(
-        lambda key, value: ("all", value), key_serde=str, value_serde=int
-    ).aggregate(
+    totals = sums.group_by(lambda key, value: ("all", value), key=str, value=int).aggregate(
         lambda: 0,
         lambda key, value, total: total + value,
         lambda key, value, total: total - value,
         "totals",
-        value_serde=int,
+        value=int,
     )
-    totals.to_stream().to("totals", key_serde=str, value_serde=int)
+    totals.to_stream().to("totals", key=str, value=int)
     return builder.build()
 
 
@@ -61,7 +59,7 @@ def rows() -> ps.Topology:
     """One stage: the last value of each key counts, and the order within its partition."""
     builder = ps.StreamsBuilder()
     table = builder.table("in", materialized="rows", key=str, value=int)
-    table.map_values(lambda value: value * 2).to_stream().to("out", key_serde=str, value_serde=int)
+    table.map_values(lambda value: value * 2).to_stream().to("out", key=str, value=int)
     return builder.build()
 
 

@@ -23,7 +23,7 @@ def stateless() -> Topology:
     builder = StreamsBuilder()
     numbers = _numbers(builder, "in").filter(lambda key, value: value is not None)
     doubled = numbers.map(lambda key, value: (f"{key}!", value * 2))
-    doubled.flat_map_values(range).to("out", key_serde=str, value_serde=int)
+    doubled.flat_map_values(range).to("out", key=str, value=int)
     return builder.build()
 
 
@@ -31,7 +31,7 @@ def count() -> Topology:
     """With a new key, so that records cross a repartition topic."""
     builder = StreamsBuilder()
     by_value = _numbers(builder, "in").group_by(
-        lambda key, value: None if value is None else str(value), key_serde=str
+        lambda key, value: None if value is None else str(value), key=str
     )
     _write(by_value.count("counts"))
     return builder.build()
@@ -41,7 +41,7 @@ def window_count() -> Topology:
     builder = StreamsBuilder()
     windows = TimeWindows.of_size_and_grace("30s", "20s").advance_by("10s")
     counts = _grouped(builder).windowed_by(windows).count("counts")
-    counts.to_stream(_window_text).to("out", key_serde=str, value_serde=int)
+    counts.to_stream(_window_text).to("out", key=str, value=int)
     return builder.build()
 
 
@@ -50,7 +50,7 @@ def final_window_count() -> Topology:
     windows = TimeWindows.of_size_and_grace("30s", "20s")
     counts = _grouped(builder).windowed_by(windows).count("counts")
     final = counts.suppress(Suppressed.until_window_closes(BufferConfig.unbounded()))
-    final.to_stream(_window_text).to("out", key_serde=str, value_serde=int)
+    final.to_stream(_window_text).to("out", key=str, value=int)
     return builder.build()
 
 
@@ -58,7 +58,7 @@ def session_sum() -> Topology:
     builder = StreamsBuilder()
     sessions = SessionWindows.of_inactivity_gap_and_grace("15s", "20s")
     sums = _grouped(builder).windowed_by(sessions).reduce(_add, "sums")
-    sums.to_stream(_window_text).to("out", key_serde=str, value_serde=int)
+    sums.to_stream(_window_text).to("out", key=str, value=int)
     return builder.build()
 
 
@@ -66,7 +66,7 @@ def stream_table_join() -> Topology:
     builder = StreamsBuilder()
     table = builder.table("table", materialized="rows", key=str, value=int)
     joined = _numbers(builder, "in").left_join(table, _pair)
-    joined.to("out", key_serde=str, value_serde=str)
+    joined.to("out", key=str, value=str)
     return builder.build()
 
 
@@ -74,7 +74,7 @@ def table_join() -> Topology:
     builder = StreamsBuilder()
     left = builder.table("in", materialized="left", key=str, value=int)
     right = builder.table("table", materialized="right", key=str, value=int)
-    _write(left.outer_join(right, _sum_of_some, materialized="sums", value_serde=int))
+    _write(left.outer_join(right, _sum_of_some, materialized="sums", value=int))
     return builder.build()
 
 
@@ -82,15 +82,13 @@ def table_sums() -> Topology:
     """A table grouped by another key: old values are subtracted. A sum of zero is no row."""
     builder = StreamsBuilder()
     rows = builder.table("in", materialized="rows", key=str, value=int)
-    grouped = rows.group_by(
-        lambda key, value: (f"g{value % 2}", value), key_serde=str, value_serde=int
-    )
+    grouped = rows.group_by(lambda key, value: (f"g{value % 2}", value), key=str, value=int)
     sums = grouped.aggregate(
         lambda: 0,
         lambda key, value, total: total + value or None,
         lambda key, value, total: total - value or None,
         "sums",
-        value_serde=int,
+        value=int,
     )
     _write(sums)
     return builder.build()
@@ -102,7 +100,7 @@ def foreign_key_join() -> Topology:
     users = builder.table("table", materialized="users", key=str, value=int)
     joined = orders.left_join(
         users, _sum_of_some, foreign_key=lambda value: f"k{value % 4}", materialized="joined",
-        value_serde=int,
+        value=int,
     )  # fmt: skip
     _write(joined)
     return builder.build()
@@ -112,15 +110,15 @@ def stream_join() -> Topology:
     builder = StreamsBuilder()
     windows = JoinWindows.of_time_difference_and_grace("10s", "20s")
     left, right = _numbers(builder, "in"), _numbers(builder, "table")
-    joined = left.left_join(right, _pair, windows, value_serde=int, other_value_serde=int)
-    joined.to("out", key_serde=str, value_serde=str)
+    joined = left.left_join(right, _pair, windows, value=int, other_value=int)
+    joined.to("out", key=str, value=str)
     return builder.build()
 
 
 def deduplicated() -> Topology:
     builder = StreamsBuilder()
     unique = _numbers(builder, "in").deduplicate_by_key("20s", "seen")
-    unique.to("out", key_serde=str, value_serde=int)
+    unique.to("out", key=str, value=int)
     return builder.build()
 
 
@@ -134,7 +132,7 @@ def _grouped(builder: StreamsBuilder) -> KGroupedStream[str, int]:
 
 
 def _write(table: KTable[str, int]) -> None:
-    table.to_stream().to("out", key_serde=str, value_serde=int)
+    table.to_stream().to("out", key=str, value=int)
 
 
 def _window_text(windowed: object, value: int) -> str:

@@ -30,9 +30,9 @@ def staged(kafka: MemoryKafka) -> Iterator[Staged]:
         builder = ps.StreamsBuilder()
         prices = builder.global_table("prices", key="string", value="long")
         orders = builder.stream("in", key="string", value="string")
-        orders.join(
-            prices, lambda order, price: f"{order} {price}", key_selector=lambda key, _: key
-        ).to("out")
+        orders.join(prices, lambda order, price: f"{order} {price}", key=lambda key, _: key).to(
+            "out"
+        )
         config = {
             "application.id": "app", "bootstrap.servers": "memory:9092",
             "deserialization.exception.handler": "continue",

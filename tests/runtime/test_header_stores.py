@@ -88,7 +88,7 @@ def test_changelog_of_a_store_without_headers_is_taken_over() -> None:
     """A program that begins to keep headers restores its rows, which have none yet."""
     builder = ps.StreamsBuilder()
     counts = builder.stream("in", key="string", value="string").group_by_key().count("counts")
-    counts.to_stream().to("out", key_serde="string", value_serde="long")
+    counts.to_stream().to("out", key="string", value="long")
     kafka = MemoryKafka()
     for topic in ("in", "out"):
         kafka.create(topic)

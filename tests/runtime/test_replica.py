@@ -223,7 +223,7 @@ def test_global_tables_are_copied() -> None:
         "rows", key=str, value=str, materialized=ps.Materialized(name="everywhere")
     )
     stream = builder.stream("in", key=str, value=str)
-    stream.join(table, lambda left, right: right, key_selector=lambda key, value: key).to("out")
+    stream.join(table, lambda left, right: right, key=lambda key, value: key).to("out")
     world = World(builder.build())
     world.send("rows", ("a", "1"))
     world.send("in", ("a", "x"))

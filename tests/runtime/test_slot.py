@@ -333,7 +333,7 @@ def test_global_tables_go_on_when_there_is_room_on_the_disk(
         table = builder.global_table("out", key="string", value="string")
         stream = builder.stream("in", key="string", value="string")
         stream.join(
-            table, lambda left, right: right, key_selector=lambda key, value: key
+            table, lambda left, right: right, key=lambda key, value: key
         ).group_by_key().count("counts")
 
     application = staged(joined)

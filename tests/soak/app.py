@@ -21,16 +21,16 @@ def build() -> ps.Topology:
         events.join(users, lambda event, user: {**event, "country": user["country"]})
         .group_by(
             lambda _, event: event["country"],
-            ps.Grouped(key_serde="string", value_serde="json"),
+            ps.Grouped(key="string", value="json"),
         )
         .windowed_by(ps.TimeWindows.of_size_and_grace(WINDOW_MS, GRACE_MS))
         .aggregate(
             lambda: 0,
             lambda _, event, total: total + event["amount"],
-            ps.Materialized(name="per-country", key_serde="string", value_serde="long"),
+            ps.Materialized(name="per-country", key="string", value="long"),
         )
         .to_stream(lambda windowed, _: f"{windowed.key}@{windowed.start}")
-        .to(TOTALS, key_serde="string", value_serde="long")
+        .to(TOTALS, key="string", value="long")
     )
     (
         events.group_by_key()

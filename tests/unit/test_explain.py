@@ -57,7 +57,7 @@ def test_global_tables_are_planned_empty() -> None:
     joined = orders.join(
         products, ps.left.with_fields(name=ps.right["name"]), key=ps.col("product")
     )
-    joined.to("named", key_serde="string", value_serde="json")
+    joined.to("named", key="string", value="json")
     assert str(builder.build().explain()) == "sub-topology 1: over columns"
 
 

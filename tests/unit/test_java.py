@@ -9,6 +9,7 @@ import pytest
 
 import penstock
 from penstock import StreamsBuilder, TopologyTestDriver, config, java, query
+from penstock.serde.serdes import JAVA_FACTORIES
 from penstock.state import stores
 
 PAGE = Path(__file__).parents[2] / "docs" / "coming-from" / "java-spellings.md"
@@ -72,10 +73,32 @@ def test_configuration_is_checked_and_typed_as_ever() -> None:
     assert config.StreamsConfig.of(given) is given
 
 
+@pytest.mark.parametrize(("name", "ours"), JAVA_FACTORIES.items())
+def test_every_serde_has_javas_name(name: str, ours: str) -> None:
+    """``Serdes.String()`` makes what ``Serdes.string()`` makes."""
+    inner = ("string",) if ours == "list_" else ()
+    assert getattr(java.Serdes, name)(*inner) == getattr(penstock.Serdes, ours)(*inner)
+
+
+def test_javas_constants_are_only_here() -> None:
+    """Elsewhere a setting has its name, and the error says so."""
+    with pytest.raises(AttributeError, match=r"write 'application\.id', or .* penstock\.java"):
+        _ = config.StreamsConfig.APPLICATION_ID_CONFIG  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError):
+        _ = penstock.AutoOffsetReset.earliest  # type: ignore[attr-defined]
+
+
+def test_javas_methods_of_strategies_and_resets() -> None:
+    assert java.EmitStrategy.on_window_close() is penstock.EmitStrategy.ON_WINDOW_CLOSE
+    assert java.EmitStrategy.on_window_update() is penstock.EmitStrategy.ON_WINDOW_UPDATE
+    assert java.AutoOffsetReset.latest() == penstock.AutoOffsetReset.LATEST
+    assert java.AutoOffsetReset.none() == "none"
+
+
 def test_other_names_are_those_of_penstock_itself() -> None:
     """So a ported program and a new one can share objects."""
     own = {name for name in java.__all__ if inspect.getmodule(getattr(java, name)) is java}
-    assert own == {"Stores", "StreamsConfig"}
+    assert own == {"AutoOffsetReset", "EmitStrategy", "Serdes", "Stores", "StreamsConfig"}
     for name in {*java.__all__} - own:
         home = penstock if hasattr(penstock, name) else query
         assert getattr(java, name) is getattr(home, name)

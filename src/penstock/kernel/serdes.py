@@ -26,6 +26,6 @@ def required_serde(
     raise StreamsError(
         "missing-serde",
         f"{what} has no {part} serde, and {setting} is not set",
-        f"give it one where it is made ({part}_serde=Serdes.string(), say) or set {setting}",
+        f"give it one where it is made ({part}=Serdes.string(), say) or set {setting}",
         at,
     ) from missing

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from enum import Enum
 from inspect import isclass
-from typing import Any, TypeVar, get_origin, is_typeddict
+from typing import TYPE_CHECKING, Any, TypeVar, get_origin, is_typeddict
 from uuid import UUID
 
 from penstock.errors import InvalidArgumentError
+from penstock.model.former_names import absent
 from penstock.model.site import caller_site
 from penstock.serde.base import Serde
 from penstock.serde.functions import FunctionSerde, serde_from
@@ -74,13 +75,47 @@ _BY_TYPE: dict[Any, type[Serde[Any]]] = {
 }
 
 
-class Serdes:
-    """Factories of all serdes, under Python's and under Java's names.
+#: What Java calls the factories; ``penstock.java`` has these names.
+JAVA_FACTORIES = {
+    "String": "string",
+    "Long": "long",
+    "Integer": "integer",
+    "Short": "short",
+    "Float": "float_",
+    "Double": "double",
+    "Bytes": "bytes",
+    "ByteArray": "bytes",
+    "ByteBuffer": "bytes",
+    "Boolean": "boolean",
+    "UUID": "uuid",
+    "Void": "void",
+    "ListSerde": "list_",
+    "Json": "json",
+}
+_FORMER = {
+    "byte_array": "bytes()",
+    "byte_buffer": "bytes()",
+    **{
+        java: f"{name}(), or import Serdes from penstock.java"
+        for java, name in JAVA_FACTORIES.items()
+    },
+}
+
+
+class _Factories(type):
+    """Tells the present name of a factory that does not exist."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(cls, name: str) -> Any:
+            raise absent("Serdes", name, _FORMER, dir(cls))
+
+
+class Serdes(metaclass=_Factories):
+    """Factories of all serdes. ``penstock.java`` has the same with Java's names.
 
     >>> Serdes.long().encode(258).hex()
     '0000000000000102'
-    >>> Serdes.String() == Serdes.string()
-    True
     """
 
     @staticmethod
@@ -116,16 +151,6 @@ class Serdes:
     @staticmethod
     def bytes() -> BytesSerde:
         """Bytes as they are."""
-        return BytesSerde()
-
-    @staticmethod
-    def byte_array() -> BytesSerde:
-        """The same as ``bytes``: Python has one type for both."""
-        return BytesSerde()
-
-    @staticmethod
-    def byte_buffer() -> BytesSerde:
-        """The same as ``bytes``: Python has one type for both."""
         return BytesSerde()
 
     @staticmethod
@@ -175,21 +200,6 @@ class Serdes:
     ) -> FunctionSerde[T]:
         """A serde made of two functions. None never reaches them."""
         return serde_from(serializer, deserializer)
-
-    String = string
-    Long = long
-    Integer = integer
-    Short = short
-    Float = float_
-    Double = double
-    Bytes = bytes  # noqa: A003
-    ByteArray = byte_array
-    ByteBuffer = byte_buffer
-    Boolean = boolean
-    UUID = uuid
-    Void = void
-    ListSerde = list_
-    Json = json
 
 
 def resolve_serde(spec: SerdeLike) -> Serde[Any] | None:

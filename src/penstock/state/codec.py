@@ -64,7 +64,7 @@ class Codec:
             f"store {self.store!r}: {self.part} {_short(value)} of type {type(value).__name__!r}"
             f" does not fit {type(self.serde).__name__} ({_reason(error)})",
             fix=f"write a {self.part} that the serde takes, or give store {self.store!r}"
-            f" another {self.part}_serde",
+            f" another serde of {self.part}s",
         )
 
     def unreadable(self, data: bytes, error: Exception) -> StreamsError:
@@ -75,7 +75,7 @@ class Codec:
             "store-serde-mismatch",
             f"store {self.store!r}: {self.part} of {len(data)} bytes {data[:32]!r} cannot be read"
             f" by {type(self.serde).__name__} ({_reason(error)})",
-            fix=f"give store {self.store!r} the {self.part}_serde it was written with,"
+            fix=f"give store {self.store!r} the serde of {self.part}s that it was written with,"
             " or reset the application's state",
         )
 
@@ -208,7 +208,7 @@ def _missing_serde(spec: StoreSpec, part: str) -> StreamsError:
     error = StreamsError(
         "missing-serde",
         f"store {spec.name!r} has no {part} serde, and default.{part}.serde is not set",
-        fix=f"give {part}_serde= where the store is made (Materialized, Stores.*_builder),"
+        fix=f"give {part}= where the store is made (Materialized, Stores.*_builder),"
         f" or set default.{part}.serde",
         at=spec.site,
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock.errors import InvalidArgumentError, NullArgumentError
+from penstock.model.former_names import one_spelling
 from penstock.model.site import caller_site
 from penstock.model.time.duration import Duration, to_ms
 from penstock.serde.serdes import SerdeLike, resolve_serde
@@ -84,6 +85,7 @@ StoreSupplier = (
 )
 
 
+@one_spelling
 class Stores:
     """Factories of suppliers and of store builders, by Kafka Streams' names.
 
@@ -247,42 +249,42 @@ class Stores:
     @staticmethod
     def key_value_store_builder(
         supplier: KeyValueBytesStoreSupplier,
-        key_serde: SerdeLike = None,
-        value_serde: SerdeLike = None,
+        key: SerdeLike = None,
+        value: SerdeLike = None,
     ) -> StoreSpec:
         """A key-value store; by default, with the configured serdes."""
         _supplied(supplier, KeyValueBytesStoreSupplier)
-        return key_value_spec(supplier, StoreKind.KEY_VALUE, key_serde, value_serde)
+        return key_value_spec(supplier, StoreKind.KEY_VALUE, key, value)
 
     @staticmethod
     def timestamped_key_value_store_builder(
         supplier: KeyValueBytesStoreSupplier,
-        key_serde: SerdeLike = None,
-        value_serde: SerdeLike = None,
+        key: SerdeLike = None,
+        value: SerdeLike = None,
     ) -> StoreSpec:
         """A key-value store of ``ValueAndTimestamp``."""
         _supplied(supplier, KeyValueBytesStoreSupplier)
-        return key_value_spec(supplier, StoreKind.TIMESTAMPED_KEY_VALUE, key_serde, value_serde)
+        return key_value_spec(supplier, StoreKind.TIMESTAMPED_KEY_VALUE, key, value)
 
     @staticmethod
     def timestamped_key_value_store_with_headers_builder(
         supplier: KeyValueBytesStoreSupplier,
-        key_serde: SerdeLike = None,
-        value_serde: SerdeLike = None,
+        key: SerdeLike = None,
+        value: SerdeLike = None,
     ) -> StoreSpec:
         """A key-value store of ``ValueTimestampHeaders``, in RocksDB or in memory.
 
         Headers are also in the changelog, and are restored from it. The changelog of a store
         without headers can be read: rows have no headers until they are written again.
         """
-        spec = Stores.timestamped_key_value_store_builder(supplier, key_serde, value_serde)
+        spec = Stores.timestamped_key_value_store_builder(supplier, key, value)
         return replace(spec, headers=StoreHeaders.SHOWN)
 
     @staticmethod
     def versioned_key_value_store_builder(
         supplier: VersionedBytesStoreSupplier,
-        key_serde: SerdeLike = None,
-        value_serde: SerdeLike = None,
+        key: SerdeLike = None,
+        value: SerdeLike = None,
     ) -> StoreSpec:
         """A versioned key-value store, which can be read as of a time."""
         _supplied(supplier, VersionedBytesStoreSupplier)
@@ -290,8 +292,8 @@ class Stores:
             name=supplier.name,
             kind=StoreKind.VERSIONED_KEY_VALUE,
             persistent=supplier.persistent,
-            key_serde=resolve_serde(key_serde),
-            value_serde=resolve_serde(value_serde),
+            key_serde=resolve_serde(key),
+            value_serde=resolve_serde(value),
             history_retention_ms=supplier.history_retention_ms,
             segment_interval_ms=supplier.segment_interval_ms,
             site=caller_site(),
@@ -300,48 +302,48 @@ class Stores:
     @staticmethod
     def window_store_builder(
         supplier: WindowBytesStoreSupplier,
-        key_serde: SerdeLike = None,
-        value_serde: SerdeLike = None,
+        key: SerdeLike = None,
+        value: SerdeLike = None,
     ) -> StoreSpec:
         """A window store; by default, with the configured serdes."""
         _supplied(supplier, WindowBytesStoreSupplier)
-        return window_spec(supplier, StoreKind.WINDOW, key_serde, value_serde)
+        return window_spec(supplier, StoreKind.WINDOW, key, value)
 
     @staticmethod
     def timestamped_window_store_builder(
         supplier: WindowBytesStoreSupplier,
-        key_serde: SerdeLike = None,
-        value_serde: SerdeLike = None,
+        key: SerdeLike = None,
+        value: SerdeLike = None,
     ) -> StoreSpec:
         """A window store of ``ValueAndTimestamp``."""
         _supplied(supplier, WindowBytesStoreSupplier)
-        return window_spec(supplier, StoreKind.TIMESTAMPED_WINDOW, key_serde, value_serde)
+        return window_spec(supplier, StoreKind.TIMESTAMPED_WINDOW, key, value)
 
     @staticmethod
     def timestamped_window_store_with_headers_builder(
         supplier: WindowBytesStoreSupplier,
-        key_serde: SerdeLike = None,
-        value_serde: SerdeLike = None,
+        key: SerdeLike = None,
+        value: SerdeLike = None,
     ) -> StoreSpec:
         """A window store of ``ValueTimestampHeaders``, in RocksDB or in memory."""
-        spec = Stores.timestamped_window_store_builder(supplier, key_serde, value_serde)
+        spec = Stores.timestamped_window_store_builder(supplier, key, value)
         return replace(spec, headers=StoreHeaders.SHOWN)
 
     @staticmethod
     def session_store_with_headers_builder(
         supplier: SessionBytesStoreSupplier,
-        key_serde: SerdeLike = None,
-        value_serde: SerdeLike = None,
+        key: SerdeLike = None,
+        value: SerdeLike = None,
     ) -> StoreSpec:
         """A session store of ``AggregationWithHeaders``, in RocksDB or in memory."""
-        spec = Stores.session_store_builder(supplier, key_serde, value_serde)
+        spec = Stores.session_store_builder(supplier, key, value)
         return replace(spec, headers=StoreHeaders.SHOWN)
 
     @staticmethod
     def session_store_builder(
         supplier: SessionBytesStoreSupplier,
-        key_serde: SerdeLike = None,
-        value_serde: SerdeLike = None,
+        key: SerdeLike = None,
+        value: SerdeLike = None,
     ) -> StoreSpec:
         """A session store; by default, with the configured serdes."""
         _supplied(supplier, SessionBytesStoreSupplier)
@@ -349,8 +351,8 @@ class Stores:
             name=supplier.name,
             kind=StoreKind.SESSION,
             persistent=supplier.persistent,
-            key_serde=resolve_serde(key_serde),
-            value_serde=resolve_serde(value_serde),
+            key_serde=resolve_serde(key),
+            value_serde=resolve_serde(value),
             retention_ms=supplier.retention_ms,
             segment_interval_ms=supplier.segment_interval_ms,
             headers=_headers_of(supplier),

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from penstock.config import APPLICATION_ID, StreamsConfig
 from penstock.errors import InvalidArgumentError, InvalidStateError
 from penstock.kernel.record_queue import RawRecord
+from penstock.model.former_names import one_spelling
 from penstock.model.record import Headers, checked_headers
 from penstock.model.site import caller_site
 from penstock.model.time.duration import Duration, to_ms
@@ -43,6 +44,7 @@ from penstock.topology.validate import nearest
 _ENGINES = ("records", "columns")
 
 
+@one_spelling
 class TopologyTestDriver:
     """Runs a topology on records that a test pipes in, and returns its output.
 
@@ -203,8 +205,8 @@ class TopologyTestDriver:
     def create_input_topic(
         self,
         topic: str,
-        key_serde: Any = None,
-        value_serde: Any = None,
+        key: Any = None,
+        value: Any = None,
         start: datetime | int | None = None,
         auto_advance: Duration | None = None,
     ) -> TestInputTopic:
@@ -213,8 +215,8 @@ class TopologyTestDriver:
         return TestInputTopic(
             self,
             topic,
-            self._serdes.named(key_serde, "key") or inferred[0],
-            self._serdes.named(value_serde, "value") or inferred[1],
+            self._serdes.named(key, "key") or inferred[0],
+            self._serdes.named(value, "value") or inferred[1],
             self._application.now_ms if start is None else start,
             0 if auto_advance is None else to_ms(auto_advance, "auto advance"),
         )
@@ -260,15 +262,15 @@ class TopologyTestDriver:
         return None if record is None else self._decode(record, *self._serdes.of_output(topic))
 
     def create_output_topic(
-        self, topic: str, key_serde: Any = None, value_serde: Any = None
+        self, topic: str, key: Any = None, value: Any = None
     ) -> TestOutputTopic:
         """Return an object that reads the records of a topic."""
         inferred = self._serdes.of_output(topic, strict=False)
         return TestOutputTopic(
             self,
             topic,
-            self._serdes.named(key_serde, "key") or inferred[0],
-            self._serdes.named(value_serde, "value") or inferred[1],
+            self._serdes.named(key, "key") or inferred[0],
+            self._serdes.named(value, "value") or inferred[1],
         )
 
     def outputs(self) -> list[ProducedRecord]:
@@ -426,7 +428,7 @@ class TopologyTestDriver:
         >>> from penstock import StreamsBuilder, col
         >>> builder = StreamsBuilder()
         >>> numbers = builder.stream("in", key="string", value="json")
-        >>> numbers.filter(col("n") > 1).to("out", key_serde="string", value_serde="json")
+        >>> numbers.filter(col("n") > 1).to("out", key="string", value="json")
         >>> with TopologyTestDriver(builder.build(), engine="columns") as driver:
         ...     driver.pipe_batch({"in": [("a", {"n": 1}), ("b", {"n": 2})]})
         ...     print(*driver.batches)

@@ -73,7 +73,7 @@ def written(serde: Serde[Any], topic: str, item: Any, headers: Headers, part: st
             f"topic {topic!r} is read with {type(serde).__name__}, which cannot write the {part}"
             f" {item!r}: {error}",
             fix=f"pipe a {part} of the type that the source reads, or give the source another"
-            f" {part}_serde",
+            f" serde of {part}s",
             at=caller_site(),
         ) from error
 
@@ -87,6 +87,6 @@ def read(serde: Serde[Any], topic: str, data: bytes | None, headers: Headers, pa
             "deserialization",
             f"{type(serde).__name__} cannot read the {part} {data!r} of topic {topic!r}: {error}",
             fix=f"read the topic with the serde it was written with: create_output_topic({topic!r},"
-            f" {part}_serde=…)",
+            f" {part}=…)",
             at=caller_site(),
         ) from error

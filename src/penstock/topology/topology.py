@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.errors import InvalidArgumentError, TopologyError
+from penstock.model.former_names import one_spelling
 from penstock.model.site import caller_site
 from penstock.processor.functions import (
     StreamPartitioner,
@@ -27,6 +28,7 @@ from penstock.topology.tree import to_tree
 from penstock.topology.upgrades.fingerprint import Statement
 
 
+@one_spelling
 class Topology:
     """A graph of sources, processors, stores and sinks. It is a description; nothing runs yet.
 
@@ -34,7 +36,7 @@ class Topology:
 
     >>> from penstock import Topology
     >>> topology = Topology()
-    >>> _ = topology.add_source("in", "words", value_serde="string")
+    >>> _ = topology.add_source("in", "words", value="string")
     >>> _ = topology.add_sink("out", "copies", "in")
     >>> print(topology.describe())
     Topologies:
@@ -74,8 +76,8 @@ class Topology:
         self,
         name: str,
         *topics: str | re.Pattern[str],
-        key_serde: Any = None,
-        value_serde: Any = None,
+        key: Any = None,
+        value: Any = None,
         timestamp_extractor: TimestampExtractor | None = None,
         offset_reset: str | None = None,
     ) -> Topology:
@@ -94,8 +96,8 @@ class Topology:
                 name=name,
                 topics=() if patterns else tuple(str(topic) for topic in topics),
                 pattern=patterns[0] if patterns else None,
-                key_serde=resolve_serde(key_serde),
-                value_serde=resolve_serde(value_serde),
+                key_serde=resolve_serde(key),
+                value_serde=resolve_serde(value),
                 timestamp_extractor=timestamp_extractor,
                 offset_reset=offset_reset,
                 site=site,
@@ -117,8 +119,8 @@ class Topology:
         name: str,
         topic: str | TopicNameExtractor,
         *parents: str,
-        key_serde: Any = None,
-        value_serde: Any = None,
+        key: Any = None,
+        value: Any = None,
         partitioner: StreamPartitioner | None = None,
     ) -> Topology:
         """Add a sink to a topic, or to the topic that ``topic(key, value, context)`` returns."""
@@ -129,8 +131,8 @@ class Topology:
                 parents=parents,
                 topic=topic if is_fixed else None,  # type: ignore[arg-type]
                 topic_extractor=None if is_fixed else topic,  # type: ignore[arg-type]
-                key_serde=resolve_serde(key_serde),
-                value_serde=resolve_serde(value_serde),
+                key_serde=resolve_serde(key),
+                value_serde=resolve_serde(value),
                 partitioner=partitioner,
                 site=caller_site(),
             )
@@ -150,16 +152,16 @@ class Topology:
         processor_name: str,
         processor: Any,
         *,
-        key_serde: Any = None,
-        value_serde: Any = None,
+        key: Any = None,
+        value: Any = None,
         timestamp_extractor: TimestampExtractor | None = None,
     ) -> Topology:
         """Add a store with the contents of a topic, which is also the changelog of the store."""
         self.add_source(
             source_name,
             topic,
-            key_serde=key_serde,
-            value_serde=value_serde,
+            key=key,
+            value=value,
             timestamp_extractor=timestamp_extractor,
         )
         self.add_processor(processor_name, processor, source_name)
@@ -175,8 +177,8 @@ class Topology:
         processor_name: str,
         processor: Any,
         *,
-        key_serde: Any = None,
-        value_serde: Any = None,
+        key: Any = None,
+        value: Any = None,
         timestamp_extractor: TimestampExtractor | None = None,
     ) -> Topology:
         """Add a store that every task can read. ``processor`` keeps it up to date."""
@@ -187,8 +189,8 @@ class Topology:
             Source(
                 name=source_name,
                 topics=(topic,),
-                key_serde=resolve_serde(key_serde),
-                value_serde=resolve_serde(value_serde),
+                key_serde=resolve_serde(key),
+                value_serde=resolve_serde(value),
                 timestamp_extractor=timestamp_extractor,
                 site=site,
             ),

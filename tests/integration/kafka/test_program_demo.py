@@ -26,7 +26,7 @@ from penstock import StreamsBuilder
 config = {{"application.id": "demo-test"}}
 def build():
     builder = StreamsBuilder()
-    builder.stream({source!r}).map_values(len).to({sink!r}, value_serde=int)
+    builder.stream({source!r}).map_values(len).to({sink!r}, value=int)
     return builder.build()
 def show(streams):
     print("asked", streams.name)

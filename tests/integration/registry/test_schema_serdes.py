@@ -138,7 +138,7 @@ def _program() -> ps.Topology:
     builder = ps.StreamsBuilder()
     orders = builder.stream("orders", key=str, value=ps.AvroSerde(AVRO))
     by_user = orders.select_key(lambda _, order: order["user"])
-    by_user.to("by-user", key_serde=str, value_serde=ps.ProtobufSerde(PROTO))
+    by_user.to("by-user", key=str, value=ps.ProtobufSerde(PROTO))
     return builder.build()
 
 

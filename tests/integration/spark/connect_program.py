@@ -10,9 +10,9 @@ import penstock as ps
 
 builder = ps.StreamsBuilder()
 words = builder.stream("words", key=str, value="json")
-words.group_by(lambda key, value: value["word"], key_serde=str, value_serde="json").count(
+words.group_by(lambda key, value: value["word"], key=str, value="json").count(
     "counts"
-).to_stream().to("out", key_serde=str, value_serde=int)
+).to_stream().to("out", key=str, value=int)
 
 settings = {
     "spark.connect.grpc.binding.address": "127.0.0.1",

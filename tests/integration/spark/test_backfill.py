@@ -38,10 +38,10 @@ def build(source: str, finals: str, totals: str) -> ps.Topology:
     windows = ps.TimeWindows.of_size_and_grace("10s", "5s")
     closed = ps.Suppressed.until_window_closes(ps.BufferConfig.unbounded())
     counted = numbers.group_by_key().windowed_by(windows).count("per-window")
-    counted.suppress(closed).to_stream(window_text).to(finals, key_serde=str, value_serde=int)
-    grouped = numbers.group_by(lambda key, value: f"g{value % 3}", key_serde=str, value_serde=int)
+    counted.suppress(closed).to_stream(window_text).to(finals, key=str, value=int)
+    grouped = numbers.group_by(lambda key, value: f"g{value % 3}", key=str, value=int)
     grouped.reduce(lambda one, other: one + other, "sums").to_stream().to(
-        totals, key_serde=str, value_serde=int
+        totals, key=str, value=int
     )
     return builder.build()
 

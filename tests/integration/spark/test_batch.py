@@ -44,14 +44,14 @@ def shop() -> ps.Topology:
     names = builder.table("users", key=str, value="json")
     stream = builder.stream("orders", key=str, value="json")
     named = stream.left_join(names, lambda order, user: {**order, "by": user and user["name"]})
-    named.to("named", key_serde=str, value_serde="json")
-    by_product = named.group_by(lambda k, v: v["product"], key_serde=str, value_serde="json")
+    named.to("named", key=str, value="json")
+    by_product = named.group_by(lambda k, v: v["product"], key=str, value="json")
     by_product.aggregate(
-        lambda: 0.0, lambda k, v, total: total + v["amount"], "spent", value_serde=float
-    ).to_stream().to("totals", key_serde=str, value_serde=float)
+        lambda: 0.0, lambda k, v, total: total + v["amount"], "spent", value=float
+    ).to_stream().to("totals", key=str, value=float)
     windows = ps.TimeWindows.of_size_and_grace("1m", "1h")
     stream.group_by_key().windowed_by(windows).count("per-minute").to_stream().to(
-        "minutes", key_serde=ps.WindowedSerdes.time_windowed("string", "1m"), value_serde=int
+        "minutes", key=ps.WindowedSerdes.time_windowed("string", "1m"), value=int
     )
     return builder.build()
 

@@ -32,17 +32,15 @@ def ledger(source: str) -> ps.Topology:
             (payment["from"], -payment["amount"]), (payment["to"], payment["amount"]),
         ]
     )  # fmt: skip
-    balances = moved.group_by_key(key_serde=str, value_serde=int).aggregate(
-        int, lambda _, amount, balance: balance + amount, "balances", value_serde=int
+    balances = moved.group_by_key(key=str, value=int).aggregate(
+        int, lambda _, amount, balance: balance + amount, "balances", value=int
     )
-    balances.group_by(
-        lambda _, balance: ("all", balance), key_serde=str, value_serde=int
-    ).aggregate(
+    balances.group_by(lambda _, balance: ("all", balance), key=str, value=int).aggregate(
         int,
         lambda _, balance, total: total + balance,
         lambda _, balance, total: total - balance,
         "total",
-        value_serde=int,
+        value=int,
     )
     return builder.build()
 

@@ -85,7 +85,7 @@ def test_a_poison_record_stops_or_is_skipped(
     source, sink = new_topic("in"), new_topic("out")
     produce(source, ("a", b"not a long"))
     builder = ps.StreamsBuilder()
-    builder.stream(source, value_serde="long").map_values(lambda n: n + 1).to(sink)
+    builder.stream(source, value="long").map_values(lambda n: n + 1).to(sink)
     streams = streams_of(builder.build())
     streams.start()
     assert ended(streams).code == "deserialization"

@@ -28,7 +28,7 @@ def copy_of(source: str, sink: str) -> ps.Topology:
 def joined(source: str, table: ps.KTable | ps.GlobalKTable, builder: Any, sink: str) -> None:
     stream = builder.stream(source)
     if isinstance(table, ps.GlobalKTable):
-        stream.join(table, lambda a, b: a + b, key_selector=lambda key, _: key).to(sink)
+        stream.join(table, lambda a, b: a + b, key=lambda key, _: key).to(sink)
     else:
         stream.join(table, lambda left, right: left + right).to(sink)
 

@@ -52,7 +52,7 @@ def price(page: str) -> float:
 builder = StreamsBuilder()
 stream = builder.stream("{source}", key=str, value=Click).map_values(logged)
 stream.peek(lambda key, click: print("PRINTED", key, click.page))
-stream.map_values(lambda click: price(click.page)).to("{sink}", value_serde=float)
+stream.map_values(lambda click: price(click.page)).to("{sink}", value=float)
 topology = builder.build()
 
 if __name__ == "__main__":

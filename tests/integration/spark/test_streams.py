@@ -160,7 +160,7 @@ def test_global_tables_are_complete_before_the_first_record_is_joined(
     builder = ps.StreamsBuilder()
     table = builder.global_table(products)
     builder.stream(orders).join(
-        table, lambda order, product: f"{order}={product}", key_selector=lambda _, order: order
+        table, lambda order, product: f"{order}={product}", key=lambda _, order: order
     ).to(sink)
     with streams_of(builder.build(), num_stream_threads=2) as streams:
         assert streams.run_until_idle("300s")

@@ -47,7 +47,7 @@ def numbers() -> Iterator[Sample]:
 
 def program(samples: object) -> LoadedProgram:
     builder = StreamsBuilder()
-    builder.stream("orders", key=str, value=int).to("out", key_serde=str, value_serde=int)
+    builder.stream("orders", key=str, value=int).to("out", key=str, value=int)
     return LoadedProgram(HERE, builder.build(), samples=lambda: samples)  # type: ignore[arg-type, return-value]
 
 

@@ -29,12 +29,12 @@ def first(one: object, other: object) -> object:
 
 
 JAVA: list[tuple[Program, str]] = [
-    (lambda b: Grouped.with_("name", Serdes.string(), Serdes.long()), "Grouped.with_(key_serde, "),  # type: ignore[arg-type]
+    (lambda b: Grouped.with_("name", Serdes.string(), Serdes.long()), "Grouped.with_(key, "),  # type: ignore[arg-type]
     (lambda b: Consumed.with_(str, str, "earliest"), "offset_reset='earliest'"),  # type: ignore[arg-type]
     (lambda b: b.table("t").join(b.table("u"), first, Materialized.as_("m")), "materialized="),
     (lambda b: b.table("t").left_join(b.table("u"), first, Named.as_("n")), "name=Named(…)"),
     (lambda b: b.table("t").join(b.table("u"), len, first), "foreign_key=extractor"),
-    (lambda b: b.stream("s").join(b.global_table("g"), first, first), "key_selector=selector"),
+    (lambda b: b.stream("s").join(b.global_table("g"), first, first), "key=selector"),
     (lambda b: b.stream("s").join(b.table("t"), first, Joined.as_("j")), "joined=Joined"),
     (
         lambda b: b.stream("s").join(b.stream("r"), first, WITHIN, StreamJoined.as_("j")),
@@ -92,7 +92,7 @@ class Asks:
 def test_async_function_is_sent_to_map_values_async(operator: str, function: object) -> None:
     """Otherwise the value would be a coroutine that nothing awaits."""
     stream = StreamsBuilder().stream("s")
-    method = getattr(stream, operator, None) or stream.foreach
+    method = getattr(stream, operator)
     with pytest.raises(InvalidArgumentError, match="map_values_async") as raised:
         method(function)
     assert raised.value.code == "async-function"

@@ -42,11 +42,11 @@ def test_aggregates_are_the_same_with_headers() -> None:
     for config in ({}, HEADERS):
         builder = StreamsBuilder()
         grouped = builder.stream("in").group_by_key()
-        grouped.count("n").to_stream().to("n", value_serde="long")
+        grouped.count("n").to_stream().to("n", value="long")
         windowed = grouped.windowed_by(TimeWindows.of_size("10s")).count("w")
-        windowed.to_stream(lambda window, _: window.key).to("w", value_serde="long")
+        windowed.to_stream(lambda window, _: window.key).to("w", value="long")
         sessions = grouped.windowed_by(SessionWindows.with_("1s")).count("s")
-        sessions.to_stream(lambda window, _: window.key).to("s", value_serde="long")
+        sessions.to_stream(lambda window, _: window.key).to("s", value="long")
         with piped(builder.build(config)) as driver:
             results.append([driver.read_records(topic) for topic in "nws"])
             if config:

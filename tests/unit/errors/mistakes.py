@@ -121,7 +121,7 @@ def aggregator_returns_nothing() -> None:
         values.append(value)
 
     grouped = StreamsBuilder().stream("in").group_by_key()
-    grouped.aggregate(list, collect, value_serde=list)  # type: ignore[arg-type, misc]  # !
+    grouped.aggregate(list, collect, value=list)  # type: ignore[arg-type, misc]  # !
 
 
 @mistake("functions")
@@ -317,7 +317,7 @@ def key_does_not_fit_the_sink() -> None:
 def value_has_no_json_form() -> None:
     builder = StreamsBuilder()
     objects = builder.stream("in").map_values(lambda value: object)
-    objects.to("out", value_serde=Serdes.json())  # !
+    objects.to("out", value=Serdes.json())  # !
     run(builder, "four", key="k")
 
 
@@ -364,7 +364,7 @@ def record_has_the_wrong_length() -> None:
 @mistake("serdes")
 def source_has_no_serde() -> None:
     builder = StreamsBuilder()
-    builder.stream("in", key=str).to("out", value_serde=str)  # !
+    builder.stream("in", key=str).to("out", value=str)  # !
     run(builder, "v", config={"default.value.serde": None})
 
 
@@ -385,7 +385,7 @@ def serde_has_an_unknown_name() -> None:
 @mistake("serdes")
 def serde_is_a_value() -> None:
     builder = StreamsBuilder()
-    builder.stream("in").to("out", value_serde=17)  # type: ignore[arg-type]  # !
+    builder.stream("in").to("out", value=17)  # type: ignore[arg-type]  # !
 
 
 @mistake("serdes")
@@ -687,7 +687,7 @@ def branch_after_the_default_branch() -> None:
 @mistake("graph")
 def repartition_into_no_partitions() -> None:
     stream = StreamsBuilder().stream("in")
-    stream.repartition(Repartitioned(number_of_partitions=0))  # !
+    stream.repartition(Repartitioned(num_partitions=0))  # !
 
 
 @mistake("graph")
@@ -1017,7 +1017,7 @@ def pipe_a_value_of_another_type() -> None:
 def read_with_the_wrong_serde() -> None:
     driver = copy()
     driver.pipe("words", "five")
-    driver.create_output_topic("copies", value_serde=int).read_value()  # !
+    driver.create_output_topic("copies", value=int).read_value()  # !
 
 
 @mistake("test driver")

@@ -20,7 +20,7 @@ from penstock.testing import TopologyTestDriver
 def test_errors_have_the_names_of_the_documents() -> None:
     """A handler that was ported from Java catches what it is meant to catch."""
     builder = ps.StreamsBuilder()
-    builder.stream("in").map_values(len).to("out", value_serde="long")
+    builder.stream("in").map_values(len).to("out", value="long")
     with TopologyTestDriver(builder.build()) as driver:
         given = driver.create_input_topic("in")
         with pytest.raises(SerdeException) as unfit:
@@ -28,7 +28,7 @@ def test_errors_have_the_names_of_the_documents() -> None:
         assert not isinstance(unfit.value, DeserializationException)
         given.pipe_input("four")
         with pytest.raises(DeserializationException) as undecodable:
-            driver.create_output_topic("out", value_serde="integer").read_value()
+            driver.create_output_topic("out", value="integer").read_value()
         assert isinstance(undecodable.value, SerdeException)
 
 
@@ -37,7 +37,7 @@ def test_a_record_that_cannot_be_read_ends_processing_as_in_java() -> None:
     builder = ps.StreamsBuilder()
     builder.stream("in", value="long").to("out")
     with TopologyTestDriver(builder.build()) as driver:
-        given = driver.create_input_topic("in", value_serde="bytes")
+        given = driver.create_input_topic("in", value="bytes")
         with pytest.raises(StreamsError) as failed:
             given.pipe_input(b"not a long")
     assert type(failed.value) is StreamsError

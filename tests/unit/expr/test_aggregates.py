@@ -73,8 +73,8 @@ def test_single_aggregate_needs_no_name() -> None:
     """What is kept is the number itself, in a store of numbers."""
     builder = ps.StreamsBuilder()
     grouped = builder.stream("in", value="json").group_by_key()
-    sums = grouped.aggregate(sum_(col("x")), materialized="sums", value_serde="double")
-    sums.to_stream().to("out", value_serde="double")
+    sums = grouped.aggregate(sum_(col("x")), materialized="sums", value="double")
+    sums.to_stream().to("out", value="double")
     with ps.TopologyTestDriver(builder.build()) as driver:
         for x in (3, None, 1.5):
             driver.pipe_input("in", "k", {"x": x})

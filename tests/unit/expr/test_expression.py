@@ -122,7 +122,7 @@ def test_expression_maps_values() -> None:
     """It is called with key and value, whatever else the operator would accept."""
     builder = ps.StreamsBuilder()
     words = builder.stream("in", key="string", value="json").map_values(col("s"))
-    words.flat_map_values(ps.value.split("-")).to("out", value_serde="string")
+    words.flat_map_values(ps.value.split("-")).to("out", value="string")
     with ps.TopologyTestDriver(builder.build()) as driver:
         driver.pipe_input("in", "k", {"s": "a-b"})
         assert driver.read_values("out") == ["a", "b"]

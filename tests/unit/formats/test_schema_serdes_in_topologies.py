@@ -63,10 +63,10 @@ def test_values_go_through_source_repartition_store_and_sink(
     """Each topic has a subject of its own, as in Java; the store's changelog, too."""
     builder = ps.StreamsBuilder()
     orders = builder.stream("orders", key=str, value=serde)
-    orders.group_by(lambda _, order: order["user"], key_serde=str, value_serde=serde).reduce(
+    orders.group_by(lambda _, order: order["user"], key=str, value=serde).reduce(
         lambda one, other: {**one, "amount": one["amount"] + other["amount"]},
-        materialized=ps.Materialized(name="sums", key_serde=str, value_serde=serde),
-    ).to_stream().to("sums", key_serde=str, value_serde=serde)
+        materialized=ps.Materialized(name="sums", key=str, value=serde),
+    ).to_stream().to("sums", key=str, value=serde)
     app = driver(builder, **{"application.id": "shop"})
     records = [("1", {"user": "ann", "amount": 3}), ("2", {"user": "ann", "amount": 4})]
     app.pipe_batch({"orders": records})
@@ -83,7 +83,7 @@ def test_keys_have_subjects_of_their_own(driver: Driver, settings: dict[str, Any
     windows = ps.TimeWindows.of_size_with_no_grace("10s")
     table = stream.group_by_key().windowed_by(windows).count("counts")
     key_serde = ps.WindowedSerdes.time_windowed(ps.AvroSerde(KEY), "10s")
-    table.to_stream().to("out", key_serde=key_serde, value_serde=ps.AvroSerde("long"))
+    table.to_stream().to("out", key=key_serde, value=ps.AvroSerde("long"))
     app = driver(builder, **{"application.id": "shop"})
     app.pipe("in", ({"id": 1}, 5, 12_000))
     ((key, value),) = app.read_key_values("out")
@@ -98,7 +98,7 @@ def test_objects_of_a_class_reach_the_functions(driver: Driver) -> None:
     serde = ps.AvroSerde(AVRO, Order)
     stream = builder.stream("orders", key=str, value=serde)
     stream.filter(lambda _, order: order is not None and order.amount > 3).to(
-        "large", key_serde=str, value_serde=serde
+        "large", key=str, value=serde
     )
     app = driver(builder)
     app.pipe("orders", ("1", Order("ann", 3)), ("2", Order("bob", 4)), ("3", None))
@@ -123,7 +123,7 @@ def test_test_topics_take_serdes_of_their_own(driver: Driver, settings: dict[str
         "fields": [*AVRO["fields"], {"name": "note", "type": "string", "default": "-"}],
     }  # type: ignore[misc]
     stream = builder.stream("orders", key=str, value=ps.AvroSerde(newer))
-    stream.to("out", key_serde=str, value_serde=ps.AvroSerde(newer))
+    stream.to("out", key=str, value=ps.AvroSerde(newer))
     app = driver(builder)
     app.create_input_topic("orders", str, ps.AvroSerde(AVRO)).pipe_input(
         "1", {"user": "ann", "amount": 3}
@@ -134,7 +134,7 @@ def test_test_topics_take_serdes_of_their_own(driver: Driver, settings: dict[str
 
 def copying(builder: ps.StreamsBuilder) -> None:
     stream = builder.stream("orders", key=str, value=ps.AvroSerde(AVRO))
-    stream.to("out", key_serde=str, value_serde=ps.AvroSerde(AVRO))
+    stream.to("out", key=str, value=ps.AvroSerde(AVRO))
 
 
 BAD = {
@@ -196,7 +196,7 @@ def test_registry_that_is_away_is_no_error_of_a_store(
 ) -> None:
     """The batch runs again later; a store whose serde does not fit would stop for good."""
     builder = ps.StreamsBuilder()
-    stored = ps.Materialized(name="latest", key_serde=str, value_serde=ps.AvroSerde("long"))
+    stored = ps.Materialized(name="latest", key=str, value=ps.AvroSerde("long"))
     builder.stream("in", key=str, value=int).to_table(stored)
     app = driver(builder)
 
@@ -214,7 +214,7 @@ def test_value_that_does_not_fit_goes_to_the_production_handler(driver: Driver) 
     """A wrong class is a mistake in the program: that one is never skipped."""
     builder = ps.StreamsBuilder()
     stream = builder.stream("in", key=str, value="json")
-    stream.to("out", key_serde=str, value_serde=ps.AvroSerde(AVRO))
+    stream.to("out", key=str, value=ps.AvroSerde(AVRO))
     app = driver(builder, **{"production.exception.handler": "continue"})
     app.pipe("in", ("1", {"user": "ann"}), ("2", {"user": "ann", "amount": 1}))
     assert [key for key, _ in app.read_key_values("out")] == ["2"]

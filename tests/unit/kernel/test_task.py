@@ -43,7 +43,7 @@ def start(*topics: str, program: Callable[[Any], Any] = lambda stream: stream) -
     """A task that copies these topics to one; a value has to be JSON."""
     builder = ps.StreamsBuilder()
     stream = builder.stream(list(topics), key="bytes", value="json")
-    program(stream).to("out", key_serde="bytes", value_serde="json")
+    program(stream).to("out", key="bytes", value="json")
     graph = builder.build().graph
     config = {
         "application.id": "app", "deserialization.exception.handler": "continue",

@@ -73,7 +73,7 @@ def test_every_node_is_counted_those_of_the_dsl_included() -> None:
     log, builder = Log(), StreamsBuilder()
     words = builder.stream("in").flat_map_values(str.split)
     counts = words.process_values(shout, name="shout").group_by(lambda _, word: word).count("n")
-    counts.filter(lambda _, count: count > 1).to_stream().to("out", value_serde="long")
+    counts.filter(lambda _, count: count > 1).to_stream().to("out", value="long")
     config = {"processor.wrapper.class": Logging(log), "app.setting": 7}
     with TopologyTestDriver(builder.build(), config) as driver:
         driver.pipe("in", "a b a")
@@ -159,7 +159,7 @@ def test_wrapper_may_replace_a_node() -> None:
 def test_error_of_a_wrapped_node_names_the_node() -> None:
     """The wrapper is part of the node for whoever handles its failure."""
     builder = StreamsBuilder()
-    builder.stream("in").map_values(int).to("out", value_serde="long")
+    builder.stream("in").map_values(int).to("out", value="long")
     config = {"processor.wrapper.class": Logging(Log())}
     with (
         TopologyTestDriver(builder.build(), config) as driver,

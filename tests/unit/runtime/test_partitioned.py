@@ -20,7 +20,7 @@ def by_value() -> Topology:
     """Counts words: the word becomes the key, so that records change their partition."""
     builder = StreamsBuilder()
     words = builder.stream("in").group_by(lambda _, word: word)
-    words.count("counts").to_stream().to("out", value_serde="long")
+    words.count("counts").to_stream().to("out", value="long")
     return builder.build()
 
 
@@ -28,7 +28,7 @@ def late_counts() -> Topology:
     builder = StreamsBuilder()
     windows = TimeWindows.of_size_and_grace("10s", 0)
     counts = builder.stream("in").group_by_key().windowed_by(windows).count("counts")
-    counts.to_stream(lambda window, _: window.key).to("out", value_serde="long")
+    counts.to_stream(lambda window, _: window.key).to("out", value="long")
     return builder.build()
 
 
@@ -132,9 +132,7 @@ def test_global_table_is_the_same_in_every_task() -> None:
     """It has no partitions, whatever its topic has."""
     builder = StreamsBuilder()
     names = builder.global_table("names", materialized="names")
-    joined = builder.stream("in").join(
-        names, lambda one, name: one + name, key_selector=lambda key, _: key
-    )
+    joined = builder.stream("in").join(names, lambda one, name: one + name, key=lambda key, _: key)
     joined.to("out")
     with TopologyTestDriver(builder.build(), partitions={"in": 2, "names": 2}) as driver:
         driver.pipe("names", ("a", "1"), ("b", "2"), ("c", "3"))
@@ -158,7 +156,7 @@ def test_batch_over_partitions_commits_once_per_task() -> None:
     config = {"statestore.cache.max.bytes": 1_000_000}
     records = [("ab"[n % 2], f"v{n}") for n in range(6)]
     builder = StreamsBuilder()
-    builder.stream("in").group_by_key().count().to_stream().to("out", value_serde="long")
+    builder.stream("in").group_by_key().count().to_stream().to("out", value="long")
     with TopologyTestDriver(builder.build(), config, partitions={"in": 2}) as driver:
         driver.pipe_batch({"in": records})
         assert sorted(driver.read_key_values("out")) == [("a", 3), ("b", 3)]

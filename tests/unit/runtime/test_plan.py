@@ -65,7 +65,7 @@ def test_a_repartition_topic_has_as_many_partitions_as_its_writer() -> None:
     def program(builder: ps.StreamsBuilder) -> None:
         stream = builder.stream("in").select_key(lambda k, v: v)
         stream.repartition(ps.Repartitioned(name="same")).to("a")
-        stream.repartition(ps.Repartitioned(name="more", number_of_partitions=7)).to("b")
+        stream.repartition(ps.Repartitioned(name="more", num_partitions=7)).to("b")
 
     plan = plan_of(program, **{"in": 3})
     assert plan.partitions["same-repartition"] == 3

@@ -232,7 +232,7 @@ def test_functions_that_only_act_on_the_outside_are_left_out() -> None:
     called: list[Any] = []
     builder = ps.StreamsBuilder()
     stream = builder.stream("in").peek(lambda k, v: called.append(v), name="peek")
-    stream.foreach(lambda k, v: called.append(v), name="mail")
+    stream.for_each(lambda k, v: called.append(v), name="mail")
     stream.to("out")
     trace = run(builder.build(), record(1))
     assert called == []
@@ -267,7 +267,7 @@ def test_a_journey_writes_what_the_application_would(values: list[int]) -> None:
     """With the records before it run first, the last one sends what the test driver sends."""
     builder = ps.StreamsBuilder()
     stream = builder.stream("in").filter(lambda _, v: v != 0)
-    stream.group_by(lambda _, v: str(abs(v))).count("n").to_stream().to("out", value_serde="long")
+    stream.group_by(lambda _, v: str(abs(v))).count("n").to_stream().to("out", value="long")
     topology = builder.build()
     records = [record(value, time=1_000 + at) for at, value in enumerate(values)]
     trace = run(topology, records[-1], before=records[:-1])

@@ -241,7 +241,7 @@ def staged() -> Iterator[tuple[MemoryKafka, StagedApplication]]:
         kafka.create(topic)
     builder = ps.StreamsBuilder()
     lines = builder.stream("in", key="string", value="string")
-    lines.to("out", key_serde="string", value_serde=_Failing())
+    lines.to("out", key="string", value=_Failing())
     settings = {
         "application.id": "app", "bootstrap.servers": "memory:9092",
         "production.exception.handler": "continue",

@@ -16,8 +16,8 @@ amount = ps.col("n")
 
 def sums(builder: ps.StreamsBuilder) -> None:
     grouped = builder.stream("in", key="string", value="json").group_by_key()
-    table = grouped.aggregate(ps.sum_(amount), materialized="sums", value_serde="json")
-    table.to_stream().to("out", key_serde="string", value_serde="json")
+    table = grouped.aggregate(ps.sum_(amount), materialized="sums", value="json")
+    table.to_stream().to("out", key="string", value="json")
 
 
 def regrouped(builder: ps.StreamsBuilder) -> None:
@@ -25,17 +25,17 @@ def regrouped(builder: ps.StreamsBuilder) -> None:
     stream = builder.stream("in", key="string", value="json").process(
         lambda record: record, name="p"
     )
-    grouped = stream.group_by(ps.col("s"), key_serde="string", value_serde="json")
-    grouped.count("counts").to_stream().to("out", key_serde="string", value_serde="long")
+    grouped = stream.group_by(ps.col("s"), key="string", value="json")
+    grouped.count("counts").to_stream().to("out", key="string", value="long")
 
 
 def joined_behind_a_repartition(builder: ps.StreamsBuilder) -> None:
     """The second sub-topology reads a topic of its own and what the first one sends."""
     rows = builder.table("rows", materialized="rows", key="string", value="json")
     stream = builder.stream("in", key="string", value="json").select_key(ps.col("s"))
-    moved = stream.repartition(ps.Repartitioned(key_serde="string", value_serde="json"))
+    moved = stream.repartition(ps.Repartitioned(key="string", value="json"))
     both = ps.struct(one=ps.left["n"], other=ps.right["n"])
-    moved.left_join(rows, both).to("out", key_serde="string", value_serde="json")
+    moved.left_join(rows, both).to("out", key="string", value="json")
 
 
 def driver_of(build: Any, engine: Any = "columns", **config: Any) -> TopologyTestDriver:
@@ -117,9 +117,9 @@ class Ticker(ps.Processor[Any, Any, Any, Any]):
 def ticking(builder: ps.StreamsBuilder) -> None:
     """Two sub-topologies, of which only the second runs over columns."""
     ticks = builder.stream("ticked", key="string", value="string").process(Ticker)
-    ticks.to("out", key_serde="string", value_serde="string")
+    ticks.to("out", key="string", value="string")
     stream = builder.stream("in", key="string", value="json").filter(amount > 0)
-    stream.to("other", key_serde="string", value_serde="json")
+    stream.to("other", key="string", value="json")
 
 
 def test_time_over_columns_is_the_time_of_all_sub_topologies() -> None:

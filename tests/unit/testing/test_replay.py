@@ -44,7 +44,7 @@ def test_windowed_keys_have_start_and_end() -> None:
         .windowed_by(TimeWindows.of_size_with_no_grace("1s"))
         .count("counts")
         .to_stream()
-        .to("out", key_serde=WindowedSerdes.time_windowed("string", "1s"))
+        .to("out", key=WindowedSerdes.time_windowed("string", "1s"))
     )
     assert replay(builder.build(), [("in", b"a", b"x", 1_500, (), None)]) == [
         ("out", {"key": "a", "start": 1000, "end": 2000}, 1, 1_500)

@@ -20,7 +20,7 @@ def build() -> ps.Topology:
     """Copy every record to the sink."""
     builder = ps.StreamsBuilder()
     stream = builder.stream(SOURCE, key="string", value="string")
-    stream.peek(_look).to(SINK, key_serde="string", value_serde="string")
+    stream.peek(_look).to(SINK, key="string", value="string")
     return builder.build()
 
 

@@ -22,12 +22,12 @@ def build(*, adds_operators: bool = False) -> ps.Topology:
     )
     if adds_operators:
         stream = stream.filter(lambda _, value: True).map_values(lambda value: str(int(value) + 1))
-    grouped = ps.Grouped(name="grouped-stream", key_serde="string", value_serde="string")
+    grouped = ps.Grouped(name="grouped-stream", key="string", value="string")
     stream.group_by_key(grouped).aggregate(
         lambda: 0,
         lambda _, value, sum_: sum_ + int(value),
-        ps.Materialized(name="count-store", key_serde="string", value_serde="integer"),
-    ).to_stream().to(SUMS, key_serde="string", value_serde="integer")
+        ps.Materialized(name="count-store", key="string", value="integer"),
+    ).to_stream().to(SUMS, key="string", value="integer")
     return builder.build()
 
 

@@ -18,23 +18,19 @@ def build(optimization: str = "none") -> ps.Topology:
     mapped = builder.stream(INPUT, key="string", value="string").select_key(
         lambda _, value: key_of(value)
     )
-    text = ps.Materialized(key_serde="string", value_serde="string")
-    counts = (
-        mapped.group_by_key()
-        .count(ps.Materialized(key_serde="string", value_serde="long"))
-        .to_stream()
-    )
+    text = ps.Materialized(key="string", value="string")
+    counts = mapped.group_by_key().count(ps.Materialized(key="string", value="long")).to_stream()
     mapped.group_by_key().aggregate(
         lambda: 0,
         lambda _, value, length: length + len(value),
-        ps.Materialized(key_serde="string", value_serde="integer"),
-    ).to_stream().to(LENGTHS, key_serde="string", value_serde="integer")
+        ps.Materialized(key="string", value="integer"),
+    ).to_stream().to(LENGTHS, key="string", value="integer")
     sums = mapped.group_by_key().reduce(lambda one, other: str(int(one) + int(other)), text)
-    sums.to_stream().to(SUMS, key_serde="string", value_serde="string")
+    sums.to_stream().to(SUMS, key="string", value="string")
     windows = ps.JoinWindows.of_time_difference_and_grace("500ms", "24h")
-    serdes = ps.StreamJoined(key_serde="string", value_serde="string", other_value_serde="long")
+    serdes = ps.StreamJoined(key="string", value="string", other_value="long")
     mapped.join(counts, lambda value, count: f"{value}:{count}", windows, stream_joined=serdes).to(
-        JOINED, key_serde="string", value_serde="string"
+        JOINED, key="string", value="string"
     )
     return builder.build({"topology.optimization": optimization})
 

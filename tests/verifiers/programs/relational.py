@@ -49,20 +49,20 @@ def build() -> ps.Topology:
     )
     counts = comments.group_by(
         lambda _, comment: (comment.article, 1),
-        ps.Grouped(key_serde="integer", value_serde="short"),
+        ps.Grouped(key="integer", value="short"),
     ).count()
     full_article = ps.Serdes.serde_from(write_full_article, read_full_article)
     articles.left_join(
         counts,
         lambda article, count: article._replace(comments=count or 0),
-        materialized=ps.Materialized(value_serde=full_article),
+        materialized=ps.Materialized(value=full_article),
     ).to_stream().to(FULL_ARTICLES)
     full_comment = ps.Serdes.serde_from(write_full_comment, read_full_comment)
     comments.join(
         articles,
         lambda comment, article: comment._replace(prefix=article.text[:_PREFIX]),
         foreign_key=lambda comment: comment.article,
-        materialized=ps.Materialized(value_serde=full_comment),
+        materialized=ps.Materialized(value=full_comment),
     ).to_stream().to(FULL_COMMENTS)
     return builder.build()
 

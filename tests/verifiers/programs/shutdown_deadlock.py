@@ -17,7 +17,7 @@ CALLED = "HANDLER-CALLED"
 def build() -> ps.Topology:
     """Fail for every record."""
     builder = ps.StreamsBuilder()
-    builder.stream(SOURCE, key="string", value="string").foreach(_fail)
+    builder.stream(SOURCE, key="string", value="string").for_each(_fail)
     return builder.build()
 
 

@@ -20,9 +20,9 @@ def build() -> ps.Topology:
     """Build everything that the verifier looks at."""
     builder = ps.StreamsBuilder()
     source = builder.stream("data", key="string", value="integer")
-    _unless_flush(source).to("echo", key_serde="string", value_serde="integer")
+    _unless_flush(source).to("echo", key="string", value="integer")
     data = source.filter(lambda _, value: value is None or value != _END)
-    grouped = data.group_by_key(ps.Grouped(key_serde="string", value_serde="integer"))
+    grouped = data.group_by_key(ps.Grouped(key="string", value="integer"))
     _add_windows(grouped)
     _add_extremes(grouped)
     _add_totals(grouped)
@@ -35,7 +35,7 @@ def _add_windows(grouped: ps.KGroupedStream[str, int]) -> None:
     least = grouped.windowed_by(ps.TimeWindows.of_size_and_grace("1d", "1m")).aggregate(
         lambda: _END,
         lambda _, value, lowest: min(value, lowest),
-        ps.Materialized(name="uwin-min", value_serde="integer", retention="25h"),
+        ps.Materialized(name="uwin-min", value="integer", retention="25h"),
     )
     _write_windows(least, "min-raw")
     closed = ps.Suppressed.until_window_closes(ps.BufferConfig.unbounded())
@@ -52,7 +52,7 @@ def _add_extremes(grouped: ps.KGroupedStream[str, int]) -> None:
     greatest = grouped.windowed_by(ps.TimeWindows.of_size_with_no_grace("2d")).aggregate(
         lambda: -(2**31),
         lambda _, value, highest: max(value, highest),
-        ps.Materialized(name="uwin-max", value_serde="integer"),
+        ps.Materialized(name="uwin-max", value="integer"),
     )
     _write_plain(greatest, "max", "integer")
 
@@ -63,7 +63,7 @@ def _add_totals(grouped: ps.KGroupedStream[str, int]) -> None:
     total = windowed.aggregate(
         lambda: 0,
         lambda _, value, sum_: value + sum_,
-        ps.Materialized(name="win-sum", value_serde="long"),
+        ps.Materialized(name="win-sum", value="long"),
     )
     _write_plain(total, "sum", "long")
     _write_plain(windowed.count(ps.Materialized(name="uwin-cnt")), "cnt", "long")
@@ -76,18 +76,18 @@ def _add_joins(builder: ps.StreamsBuilder) -> None:
     total = builder.table("sum", key="string", value="long")
     count = builder.table("cnt", key="string", value="long", materialized="cntStoreName")
     difference = greatest.join(least, lambda high, low: high - low)
-    _unless_flush(difference.to_stream()).to("dif", key_serde="string", value_serde="integer")
+    _unless_flush(difference.to_stream()).to("dif", key="string", value="integer")
     average = total.join(count, lambda sum_, number: sum_ / number)
-    _unless_flush(average.to_stream()).to("avg", key_serde="string", value_serde="double")
+    _unless_flush(average.to_stream()).to("avg", key="string", value="double")
     store = ps.Materialized(
         store=ps.Stores.in_memory_key_value_store("cntByCnt"),
-        key_serde="string",
-        value_serde="long",
+        key="string",
+        value="long",
     )
     (
         count.group_by(
             lambda _, number: (str(number), 1),
-            ps.Grouped(key_serde="string", value_serde="long"),
+            ps.Grouped(key="string", value="long"),
         )
         .aggregate(
             lambda: 0,
@@ -96,7 +96,7 @@ def _add_joins(builder: ps.StreamsBuilder) -> None:
             store,
         )
         .to_stream()
-        .to("tagg", key_serde="string", value_serde="long")
+        .to("tagg", key="string", value="long")
     )
 
 
@@ -111,11 +111,11 @@ def _write_windows(table: ps.KTable[ps.Windowed[str], int], topic: str) -> None:
         table.to_stream()
         .filter_not(lambda key, _: key.key == _FLUSH)
         .map(lambda key, value: (str(key), value))
-        .to(topic, key_serde="string", value_serde="integer")
+        .to(topic, key="string", value="integer")
     )
 
 
 def _write_plain(table: ps.KTable[ps.Windowed[str], int], topic: str, value: str) -> None:
     """Write a windowed table by the keys alone."""
     stream = table.to_stream(lambda key, _: key.key)
-    _unless_flush(stream).to(topic, key_serde="string", value_serde=value)
+    _unless_flush(stream).to(topic, key="string", value=value)

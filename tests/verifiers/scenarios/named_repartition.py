@@ -73,7 +73,7 @@ def _compare(trial: Trial, at_change: dict[tuple[str, int], int]) -> None:
         number = int((value or b"0").decode())
         is_changed = offset >= at_change.get((INPUT, partition), 0)
         sums[key_of(str(number))] += number + is_changed
-    integer = Serdes.Integer()
+    integer = Serdes.integer()
     found = {
         (key or b"").decode(): integer.deserialize(SUMS, value)
         for _, _, key, value in trial.read(SUMS)

@@ -66,7 +66,7 @@ def _compare(trial: Trial) -> None:
         text = (value or b"").decode()
         lengths[key_of(text)] += len(text)
         sums[key_of(text)] += int(text)
-    integer = Serdes.Integer()
+    integer = Serdes.integer()
     found_lengths = {
         (key or b"").decode(): integer.deserialize(LENGTHS, value)
         for _, _, key, value in trial.read(LENGTHS)

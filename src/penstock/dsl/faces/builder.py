@@ -15,15 +15,17 @@ from penstock.dsl.operators.topics.source import Topics, stream_from
 from penstock.dsl.operators.topics.table_source import global_table_from, table_from
 from penstock.dsl.options.java_arguments import names_options
 from penstock.dsl.options.naming import Named, name_of
-from penstock.dsl.options.stream_options import Consumed, either, options_of
+from penstock.dsl.options.stream_options import Consumed, options_of
 from penstock.dsl.plan.build import build_graph, store_type_in
 from penstock.dsl.plan.logical import Faces, LogicalGraph
 from penstock.dsl.plan.materialize import StoreOptions, materialized_of
+from penstock.model.former_names import one_spelling
 from penstock.processor.functions import TimestampExtractor
 from penstock.state.spec import StoreSpec
 from penstock.topology.topology import Topology
 
 
+@one_spelling
 @names_options
 class StreamsBuilder:
     """Collects streams and tables, and builds the topology of all of them.
@@ -68,8 +70,6 @@ class StreamsBuilder:
         topics: Topics,
         consumed: Consumed[K, V] | str | None = None,
         *,
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[V] | None = None,
         key: SerdeLike[K] | None = None,
         value: SerdeLike[V] | None = None,
         timestamp_extractor: TimestampExtractor | None = None,
@@ -81,8 +81,6 @@ class StreamsBuilder:
         topics: Topics,
         consumed: Consumed[K, V] | str | None = None,
         *,
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[V] | None = None,
         key: SerdeLike[K] | None = None,
         value: SerdeLike[V] | None = None,
         timestamp_extractor: TimestampExtractor | None = None,
@@ -94,10 +92,8 @@ class StreamsBuilder:
         Args:
             topics: A topic, several topics, or a pattern that topics must match.
             consumed: How to read them, as an option object; a plain string names the source.
-            key_serde: Serde of the keys: a serde, a Python type, or the name of a serde.
-            value_serde: Serde of the values.
-            key: Another spelling of ``key_serde``.
-            value: Another spelling of ``value_serde``: ``value=PaymentEvent``.
+            key: Serde of the keys: a serde, a Python type, or the name of a serde.
+            value: Serde of the values.
             timestamp_extractor: ``(record, partition_time)`` to the record's event time.
             offset_reset: Where to start without committed offsets: ``"earliest"``, ``"latest"``.
             name: Name of the source.
@@ -105,8 +101,8 @@ class StreamsBuilder:
         options = options_of(
             Consumed,
             consumed,
-            key_serde=either(key_serde, key, "key_serde and key"),
-            value_serde=either(value_serde, value, "value_serde and value"),
+            key=key,
+            value=value,
             timestamp_extractor=timestamp_extractor,
             offset_reset=offset_reset,
             name=name_of(name),
@@ -131,8 +127,6 @@ class StreamsBuilder:
         consumed: Consumed[K, V] | str | None = None,
         materialized: StoreOptions | None = None,
         *,
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[V] | None = None,
         key: SerdeLike[K] | None = None,
         value: SerdeLike[V] | None = None,
         timestamp_extractor: TimestampExtractor | None = None,
@@ -145,8 +139,6 @@ class StreamsBuilder:
         consumed: Consumed[K, V] | str | None = None,
         materialized: StoreOptions | None = None,
         *,
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[V] | None = None,
         key: SerdeLike[K] | None = None,
         value: SerdeLike[V] | None = None,
         timestamp_extractor: TimestampExtractor | None = None,
@@ -160,10 +152,8 @@ class StreamsBuilder:
             consumed: How to read it, as an option object; a plain string names the table.
             materialized: Options of the store; a plain string is its name. Without a name, there
                 is a store only if an operator needs one.
-            key_serde: Serde of the keys: a serde, a Python type, or the name of a serde.
-            value_serde: Serde of the values.
-            key: Another spelling of ``key_serde``.
-            value: Another spelling of ``value_serde``: ``value=User``.
+            key: Serde of the keys: a serde, a Python type, or the name of a serde.
+            value: Serde of the values.
             timestamp_extractor: ``(record, partition_time)`` to the record's event time.
             offset_reset: Where to start without committed offsets: ``"earliest"``, ``"latest"``.
             name: Name of the table's processor.
@@ -171,8 +161,8 @@ class StreamsBuilder:
         options = options_of(
             Consumed,
             consumed,
-            key_serde=either(key_serde, key, "key_serde and key"),
-            value_serde=either(value_serde, value, "value_serde and value"),
+            key=key,
+            value=value,
             timestamp_extractor=timestamp_extractor,
             offset_reset=offset_reset,
             name=name_of(name),
@@ -185,8 +175,6 @@ class StreamsBuilder:
         consumed: Consumed[K, V] | str | None = None,
         materialized: StoreOptions | None = None,
         *,
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[V] | None = None,
         key: SerdeLike[K] | None = None,
         value: SerdeLike[V] | None = None,
         timestamp_extractor: TimestampExtractor | None = None,
@@ -199,8 +187,8 @@ class StreamsBuilder:
         options = options_of(
             Consumed,
             consumed,
-            key_serde=either(key_serde, key, "key_serde and key"),
-            value_serde=either(value_serde, value, "value_serde and value"),
+            key=key,
+            value=value,
             timestamp_extractor=timestamp_extractor,
             name=name_of(name),
         )

@@ -22,6 +22,7 @@ from penstock.dsl.options.naming import Named, name_of
 from penstock.dsl.options.stream_options import not_none
 from penstock.dsl.plan.materialize import StoreOptions, materialized_of
 from penstock.dsl.plan.table import Table
+from penstock.model.former_names import one_spelling
 from penstock.model.windows.definitions import (
     SessionWindows,
     SlidingWindows,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from penstock.dsl.faces.ktable import KTable
 
 
+@one_spelling
 @names_options
 class CogroupedKStream(Generic[K, VOut]):
     """Grouped streams, possibly of different value types, that share one aggregate per key."""
@@ -43,10 +45,10 @@ class CogroupedKStream(Generic[K, VOut]):
         self._cogroup = cogroup
 
     def cogroup(
-        self, grouped: KGroupedStream[K, V2], aggregator: Callable[[K, V2, VOut], VOut | None]
+        self, grouped: KGroupedStream[K, V2], fn: Callable[[K, V2, VOut], VOut | None]
     ) -> CogroupedKStream[K, VOut]:
-        """Add a grouped stream with its aggregator ``(key, value, aggregate)``."""
-        self._cogroup.add(not_none(grouped, "the grouped stream")._grouping, aggregator)
+        """Add a grouped stream with its ``fn(key, value, aggregate)``."""
+        self._cogroup.add(not_none(grouped, "the grouped stream")._grouping, fn)
         return self
 
     def aggregate(
@@ -55,8 +57,8 @@ class CogroupedKStream(Generic[K, VOut]):
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
         *,
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[VOut] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[VOut] | None = None,
     ) -> KTable[K, VOut]:
         """Aggregate all streams into one value per key.
 
@@ -64,10 +66,10 @@ class CogroupedKStream(Generic[K, VOut]):
             initializer: Returns the first aggregate.
             materialized: Options of the store; a plain string is its name.
             name: The prefix of the names of the processors.
-            key_serde: Serde of the store's keys.
-            value_serde: Serde of the aggregates.
+            key: Serde of the store's keys.
+            value: Serde of the aggregates.
         """
-        options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
+        options = materialized_of(materialized, key=key, value=value)
         table = aggregate_cogroup(self._cogroup, initializer, options, name_of(name))
         return _face(self._cogroup, table)
 
@@ -85,6 +87,7 @@ class CogroupedKStream(Generic[K, VOut]):
         return TimeWindowedCogroupedKStream(self._cogroup, windows)
 
 
+@one_spelling
 @names_options
 class TimeWindowedCogroupedKStream(Generic[K, VOut]):
     """A cogroup with time windows: tumbling, hopping, sliding or unlimited."""
@@ -101,11 +104,11 @@ class TimeWindowedCogroupedKStream(Generic[K, VOut]):
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
         *,
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[VOut] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[VOut] | None = None,
     ) -> KTable[Windowed[K], VOut]:
         """Aggregate all streams into one value per key and window."""
-        options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
+        options = materialized_of(materialized, key=key, value=value)
         how = (initializer, options, name_of(name))
         if isinstance(self._windows, SlidingWindows):
             table = sliding_aggregate_cogroup(self._cogroup, self._windows, *how)
@@ -114,6 +117,7 @@ class TimeWindowedCogroupedKStream(Generic[K, VOut]):
         return _face(self._cogroup, table)
 
 
+@one_spelling
 @names_options
 class SessionWindowedCogroupedKStream(Generic[K, VOut]):
     """A cogroup with session windows. Records of all streams extend a session."""
@@ -129,14 +133,14 @@ class SessionWindowedCogroupedKStream(Generic[K, VOut]):
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
         *,
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[VOut] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[VOut] | None = None,
     ) -> KTable[Windowed[K], VOut]:
         """Aggregate all streams into one value per key and session.
 
         ``merger(key, first, second)`` returns the aggregate of two sessions that are merged.
         """
-        options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
+        options = materialized_of(materialized, key=key, value=value)
         table = session_aggregate_cogroup(
             self._cogroup, self._windows, initializer, merger, options, name_of(name)
         )

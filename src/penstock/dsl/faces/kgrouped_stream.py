@@ -27,9 +27,9 @@ from penstock.dsl.operators.aggregations.folds import (
 from penstock.dsl.operators.aggregations.group_by import Grouping
 from penstock.dsl.options.java_arguments import names_options
 from penstock.dsl.options.naming import Named, name_of
-from penstock.dsl.options.stream_options import either
 from penstock.dsl.plan.materialize import StoreOptions, materialized_of
 from penstock.expr.aggregate import Aggregate
+from penstock.model.former_names import one_spelling
 from penstock.model.windows.definitions import (
     SessionWindows,
     SlidingWindows,
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from penstock.dsl.faces.ktable import KTable
 
 
+@one_spelling
 @names_options
 class KGroupedStream(Generic[K, V]):
     """A stream grouped by key, for aggregations.
@@ -57,8 +58,6 @@ class KGroupedStream(Generic[K, V]):
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
         *,
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[int] | None = None,
         key: SerdeLike[K] | None = None,
         value: SerdeLike[int] | None = None,
     ) -> KTable[K, int]:
@@ -67,47 +66,41 @@ class KGroupedStream(Generic[K, V]):
         Args:
             materialized: Options of the store; a plain string is its name.
             name: Name of the processor.
-            key_serde: Serde of the store's keys.
-            value_serde: Serde of the counts; 8 bytes, big-endian, if not given.
-            key: Another spelling of ``key_serde``.
-            value: Another spelling of ``value_serde``.
+            key: Serde of the store's keys.
+            value: Serde of the counts; 8 bytes, big-endian, if not given.
         """
         options = materialized_of(
             materialized,
-            key_serde=either(key_serde, key, "key_serde and key"),
-            value_serde=either(value_serde, value, "value_serde and value"),
+            key=key,
+            value=value,
         )
         return self._aggregated(counting(), count_options(self._grouping, options), name)
 
     def reduce(
         self,
-        reducer: Callable[[V, V], V],
+        fn: Callable[[V, V], V],
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
         *,
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[V] | None = None,
         key: SerdeLike[K] | None = None,
         value: SerdeLike[V] | None = None,
     ) -> KTable[K, V]:
         """Reduce the values of each key to one value of the same type.
 
         Args:
-            reducer: ``(aggregate, value)`` to the new aggregate. The first value is the first
+            fn: ``(aggregate, value)`` to the new aggregate. The first value is the first
                 aggregate. None deletes the aggregate.
             materialized: Options of the store; a plain string is its name.
             name: Name of the processor.
-            key_serde: Serde of the store's keys.
-            value_serde: Serde of the store's values.
-            key: Another spelling of ``key_serde``.
-            value: Another spelling of ``value_serde``.
+            key: Serde of the store's keys.
+            value: Serde of the store's values.
         """
         options = materialized_of(
             materialized,
-            key_serde=either(key_serde, key, "key_serde and key"),
-            value_serde=either(value_serde, value, "value_serde and value"),
+            key=key,
+            value=value,
         )
-        return self._aggregated(reducing(reducer), options, name)
+        return self._aggregated(reducing(fn), options, name)
 
     def aggregate(
         self,
@@ -116,8 +109,8 @@ class KGroupedStream(Generic[K, V]):
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
         *,
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[VOut] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[VOut] | None = None,
         **aggregates: Aggregate,
     ) -> KTable[K, VOut]:
         """Aggregate the values of each key.
@@ -128,13 +121,13 @@ class KGroupedStream(Generic[K, V]):
             aggregator: ``(key, value, aggregate)`` to the new aggregate; None deletes it.
             materialized: Options of the store; a plain string is its name.
             name: Name of the processor.
-            key_serde: Serde of the store's keys.
-            value_serde: Serde of the aggregates.
+            key: Serde of the store's keys.
+            value: Serde of the aggregates.
             aggregates: Instead of functions: with ``total=sum_(col("amount")), n=count()`` the
                 result is an object with these members, written as JSON by default.
         """
-        value_serde = value_serde or aggregates_serde(aggregates)
-        options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
+        value = value or aggregates_serde(aggregates)
+        options = materialized_of(materialized, key=key, value=value)
         return self._aggregated(folding(initializer, aggregator, aggregates), options, name)
 
     @overload
@@ -147,10 +140,14 @@ class KGroupedStream(Generic[K, V]):
         """Aggregate per time window or per session."""
         return windowed_stream(self._grouping, windows)
 
-    def cogroup(self, aggregator: Callable[[K, V, VOut], VOut | None]) -> CogroupedKStream[K, VOut]:
-        """Start a cogroup, to which grouped streams with other value types can be added."""
+    def cogroup(self, fn: Callable[[K, V, VOut], VOut | None]) -> CogroupedKStream[K, VOut]:
+        """Start a cogroup, to which grouped streams with other value types can be added.
+
+        Args:
+            fn: ``(key, value, aggregate)`` to the new aggregate.
+        """
         cogroup = Cogroup(self._grouping.graph)
-        cogroup.add(self._grouping, aggregator)
+        cogroup.add(self._grouping, fn)
         return CogroupedKStream(cogroup)
 
     def _aggregated(self, fold: Fold, options: Any, name: str | Named | None) -> KTable[Any, Any]:

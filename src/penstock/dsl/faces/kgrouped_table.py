@@ -16,11 +16,13 @@ from penstock.dsl.options.java_arguments import names_options
 from penstock.dsl.options.naming import Named, name_of
 from penstock.dsl.plan.materialize import StoreOptions, materialized_of
 from penstock.dsl.plan.table import Table
+from penstock.model.former_names import one_spelling
 
 if TYPE_CHECKING:
     from penstock.dsl.faces.ktable import KTable
 
 
+@one_spelling
 @names_options
 class KGroupedTable(Generic[K, V]):
     """A table grouped by a new key, for aggregations.
@@ -72,7 +74,7 @@ class KGroupedTable(Generic[K, V]):
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
         *,
-        value_serde: SerdeLike[VOut] | None = None,
+        value: SerdeLike[VOut] | None = None,
     ) -> KTable[K, VOut]:
         """Aggregate the rows of each group.
 
@@ -82,9 +84,9 @@ class KGroupedTable(Generic[K, V]):
             subtractor: ``(key, row, aggregate)`` to the new aggregate, for a row that was removed.
             materialized: Options of the result's store, or only its name.
             name: The name of the processors.
-            value_serde: The serde of the result's values.
+            value: The serde of the result's values.
         """
-        options = materialized_of(materialized, value_serde=value_serde)
+        options = materialized_of(materialized, value=value)
         folds = initializer, adder, subtractor
         return self._of(aggregate_table(self._grouped, *folds, options, name_of(name)))
 

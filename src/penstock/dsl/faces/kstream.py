@@ -14,7 +14,7 @@ from penstock.dsl.operators.aggregations.group_by import (
     group_stream_by_key,
     grouping_options,
 )
-from penstock.dsl.operators.joins.stream_joins import JoinArguments, join_serdes, join_stream
+from penstock.dsl.operators.joins.stream_joins import JoinArguments, join_stream
 from penstock.dsl.operators.processors.process import process_stream, process_stream_values
 from penstock.dsl.operators.streams.branch import BranchedKStream
 from penstock.dsl.operators.streams.deduplicate import deduplicate_stream
@@ -47,6 +47,7 @@ from penstock.dsl.options.stream_options import (
 )
 from penstock.dsl.plan.materialize import StoreOptions, materialized_of
 from penstock.dsl.plan.stream import Stream
+from penstock.model.former_names import absent, one_spelling
 from penstock.model.record import Record
 from penstock.model.time.duration import Duration
 from penstock.model.windows.definitions import JoinWindows
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from penstock.dsl.faces.ktable import KTable
 
 
+@one_spelling
 @names_options
 class KStream(Generic[K, V]):
     """A stream of independent records. Its operators return new streams and tables.
@@ -73,59 +75,65 @@ class KStream(Generic[K, V]):
     def __repr__(self) -> str:
         return f"KStream({self._stream.name!r})"
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise absent("KStream", name, {"foreach": "for_each"}, dir(KStream))
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise absent("KStream", name, {"foreach": "for_each"}, dir(KStream))
+
     # Records one by one.
 
     @overload
     def filter(
-        self, predicate: Callable[[K, V], bool], name: str | Named | None = None
+        self, fn: Callable[[K, V], bool], name: str | Named | None = None
     ) -> KStream[K, V]: ...
     @overload
     def filter(
         self,
-        predicate: Callable[..., Any],
+        fn: Callable[..., Any],
         name: str | Named | None = None,
         *,
         batch: Literal[True],
     ) -> KStream[K, V]: ...
     def filter(
         self,
-        predicate: Callable[..., Any],
+        fn: Callable[..., Any],
         name: str | Named | None = None,
         *,
         batch: bool = False,
     ) -> KStream[K, V]:
-        """Keep the records for which ``predicate(key, value)`` holds.
+        """Keep the records for which ``fn(key, value)`` holds.
 
         With ``batch=True`` it takes whole columns, see ``map_values``: of values, or of keys and
         values.
         """
-        return KStream(
-            filter_stream(self._stream, predicate, name_of(name), negate=False, batch=batch)
-        )
+        return KStream(filter_stream(self._stream, fn, name_of(name), negate=False, batch=batch))
 
     @overload
     def filter_not(
-        self, predicate: Callable[[K, V], bool], name: str | Named | None = None
+        self, fn: Callable[[K, V], bool], name: str | Named | None = None
     ) -> KStream[K, V]: ...
     @overload
     def filter_not(
         self,
-        predicate: Callable[..., Any],
+        fn: Callable[..., Any],
         name: str | Named | None = None,
         *,
         batch: Literal[True],
     ) -> KStream[K, V]: ...
     def filter_not(
         self,
-        predicate: Callable[..., Any],
+        fn: Callable[..., Any],
         name: str | Named | None = None,
         *,
         batch: bool = False,
     ) -> KStream[K, V]:
-        """Drop the records for which ``predicate(key, value)`` holds. See ``filter``."""
-        return KStream(
-            filter_stream(self._stream, predicate, name_of(name), negate=True, batch=batch)
-        )
+        """Drop the records for which ``fn(key, value)`` holds. See ``filter``."""
+        return KStream(filter_stream(self._stream, fn, name_of(name), negate=True, batch=batch))
 
     @overload
     def map(
@@ -274,8 +282,8 @@ class KStream(Generic[K, V]):
         deduplicated: Deduplicated[K, Any, V] | str | None = None,
         *,
         name: str | Named | None = None,
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[V] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[V] | None = None,
     ) -> KStream[K, V]:
         """Forward the first record of each key, and drop others until the interval has passed.
 
@@ -285,25 +293,25 @@ class KStream(Generic[K, V]):
             interval: How long a key is remembered after its first record.
             deduplicated: Name, store name and serdes as an option object, or just the name.
             name: The name of the processor and of its store.
-            key_serde: Serde of the keys; by default, that of the stream.
-            value_serde: Serde of the values, if the stream has to be repartitioned.
+            key: Serde of the keys; by default, that of the stream.
+            value: Serde of the values, if the stream has to be repartitioned.
         """
         options = options_of(
-            Deduplicated, deduplicated, name=name_of(name), key_serde=key_serde,
-            value_serde=value_serde,
+            Deduplicated, deduplicated, name=name_of(name), key=key,
+            value=value,
         )  # fmt: skip
         return KStream(deduplicate_stream(self._stream, interval, options))
 
     def deduplicate_by_key_value(
         self,
-        id_selector: Callable[[K, V], object],
+        fn: Callable[[K, V], object],
         interval: Duration,
         deduplicated: Deduplicated[K, Any, V] | str | None = None,
         *,
         name: str | Named | None = None,
-        key_serde: SerdeLike[K] | None = None,
-        id_serde: SerdeLike[Any] | None = None,
-        value_serde: SerdeLike[V] | None = None,
+        key: SerdeLike[K] | None = None,
+        id: SerdeLike[Any] | None = None,  # noqa: A002
+        value: SerdeLike[V] | None = None,
     ) -> KStream[K, V]:
         """Forward the first record of each key and id, and drop others within the interval.
 
@@ -311,20 +319,20 @@ class KStream(Generic[K, V]):
         are not duplicates.
 
         Args:
-            id_selector: ``(key, value)`` to the id.
+            fn: ``(key, value)`` to the id.
             interval: How long a key and id are remembered after their first record.
             deduplicated: Name, store name and serdes as an option object, or just the name.
             name: The name of the processor and of its store.
-            key_serde: Serde of the keys; by default, that of the stream.
-            id_serde: Serde of the ids; by default, JSON.
-            value_serde: Serde of the values, if the stream has to be repartitioned.
+            key: Serde of the keys; by default, that of the stream.
+            id: Serde of the ids; by default, JSON.
+            value: Serde of the values, if the stream has to be repartitioned.
         """
-        not_none(id_selector, "the id selector")
+        not_none(fn, "the function that finds the id")
         options = options_of(
-            Deduplicated, deduplicated, name=name_of(name), key_serde=key_serde,
-            id_serde=id_serde, value_serde=value_serde,
+            Deduplicated, deduplicated, name=name_of(name), key=key,
+            id=id, value=value,
         )  # fmt: skip
-        return KStream(deduplicate_stream(self._stream, interval, options, id_selector))
+        return KStream(deduplicate_stream(self._stream, interval, options, fn))
 
     def peek(self, fn: Callable[[K, V], object], name: str | Named | None = None) -> KStream[K, V]:
         """Call ``fn(key, value)`` for each record, and forward the record unchanged."""
@@ -333,8 +341,6 @@ class KStream(Generic[K, V]):
     def for_each(self, fn: Callable[[K, V], object], name: str | Named | None = None) -> None:
         """Call ``fn(key, value)`` for each record. This ends the stream."""
         for_each_record(self._stream, fn, name_of(name))
-
-    foreach = for_each
 
     def to_spark(
         self,
@@ -363,7 +369,7 @@ class KStream(Generic[K, V]):
         *,
         label: str | None = None,
         file: str | Path | None = None,
-        mapper: Callable[[K, V], str] | None = None,
+        fn: Callable[[K, V], str] | None = None,
         name: str | Named | None = None,
     ) -> None:
         """Print each record as ``[label]: key, value``. This ends the stream.
@@ -372,14 +378,12 @@ class KStream(Generic[K, V]):
             printed: The same as an option object, or just the label.
             label: The start of each line; by default, the name of the stream's processor.
             file: The file to write; by default, standard output.
-            mapper: ``(key, value)`` to the text that is printed.
+            fn: ``(key, value)`` to the text that is printed.
             name: Name of the processor.
         """
         if isinstance(printed, str):
             printed, label = None, either(label, printed, "the first argument and label")
-        options = options_of(
-            Printed, printed, label=label, file=file, mapper=mapper, name=name_of(name)
-        )
+        options = options_of(Printed, printed, label=label, file=file, fn=fn, name=name_of(name))
         print_stream(self._stream, options)
 
     # Topics.
@@ -389,8 +393,6 @@ class KStream(Generic[K, V]):
         topic: str | TopicNameExtractor,
         produced: Produced[K, V] | None = None,
         *,
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[V] | None = None,
         key: SerdeLike[K] | None = None,
         value: SerdeLike[V] | None = None,
         partitioner: StreamPartitioner | None = None,
@@ -401,18 +403,16 @@ class KStream(Generic[K, V]):
         Args:
             topic: The topic, or ``(key, value, context)`` to the topic of each record.
             produced: Serdes, partitioner and name as an option object.
-            key_serde: Serde of the keys; by default, that of the stream.
-            value_serde: Serde of the values; by default, that of the stream.
-            key: Another spelling of ``key_serde``.
-            value: Another spelling of ``value_serde``.
+            key: Serde of the keys; by default, that of the stream.
+            value: Serde of the values; by default, that of the stream.
             partitioner: ``(topic, key, value, partitions)`` to the partitions to write to.
             name: Name of the sink.
         """
         options = options_of(
             Produced,
             produced,
-            key_serde=either(key_serde, key, "key_serde and key"),
-            value_serde=either(value_serde, value, "value_serde and value"),
+            key=key,
+            value=value,
             partitioner=partitioner,
             name=name_of(name),
         )
@@ -423,8 +423,6 @@ class KStream(Generic[K, V]):
         topic: str,
         produced: Produced[K, V] | None = None,
         *,
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[V] | None = None,
         key: SerdeLike[K] | None = None,
         value: SerdeLike[V] | None = None,
         name: str | Named | None = None,
@@ -436,8 +434,8 @@ class KStream(Generic[K, V]):
         options = options_of(
             Produced,
             produced,
-            key_serde=either(key_serde, key, "key_serde and key"),
-            value_serde=either(value_serde, value, "value_serde and value"),
+            key=key,
+            value=value,
             name=name_of(name),
         )
         return KStream(write_and_read_stream(self._stream, topic, options))
@@ -449,8 +447,6 @@ class KStream(Generic[K, V]):
         name: str | Named | None = None,
         num_partitions: int | None = None,
         partitioner: StreamPartitioner | None = None,
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[V] | None = None,
         key: SerdeLike[K] | None = None,
         value: SerdeLike[V] | None = None,
     ) -> KStream[K, V]:
@@ -461,19 +457,17 @@ class KStream(Generic[K, V]):
             name: The prefix of the topic's name.
             num_partitions: The number of partitions of the topic; by default, as the input.
             partitioner: ``(topic, key, value, partitions)`` to the partitions to write to.
-            key_serde: Serde of the topic's keys; by default, the configured one.
-            value_serde: Serde of the topic's values; by default, that of the stream.
-            key: Another spelling of ``key_serde``.
-            value: Another spelling of ``value_serde``.
+            key: Serde of the topic's keys; by default, the configured one.
+            value: Serde of the topic's values; by default, that of the stream.
         """
         options = options_of(
             Repartitioned,
             repartitioned,
             name=name_of(name),
-            number_of_partitions=num_partitions,
+            num_partitions=num_partitions,
             partitioner=partitioner,
-            key_serde=either(key_serde, key, "key_serde and key"),
-            value_serde=either(value_serde, value, "value_serde and value"),
+            key=key,
+            value=value,
         )
         return KStream(repartition(self._stream, options))
 
@@ -508,8 +502,6 @@ class KStream(Generic[K, V]):
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
         *,
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[V] | None = None,
         key: SerdeLike[K] | None = None,
         value: SerdeLike[V] | None = None,
     ) -> KTable[K, V]:
@@ -518,15 +510,13 @@ class KStream(Generic[K, V]):
         Args:
             materialized: Options of the store; a plain string is its name.
             name: Name of the processor.
-            key_serde: Serde of the store's keys.
-            value_serde: Serde of the store's values.
-            key: Another spelling of ``key_serde``.
-            value: Another spelling of ``value_serde``.
+            key: Serde of the store's keys.
+            value: Serde of the store's values.
         """
         options = materialized_of(
             materialized,
-            key_serde=either(key_serde, key, "key_serde and key"),
-            value_serde=either(value_serde, value, "value_serde and value"),
+            key=key,
+            value=value,
         )
         table = stream_to_table(self._stream, options, name_of(name))
         return self._stream.graph.faces.table(table)
@@ -536,8 +526,6 @@ class KStream(Generic[K, V]):
         grouped: Grouped[K, V] | str | None = None,
         *,
         name: str | Named | None = None,
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[V] | None = None,
         key: SerdeLike[K] | None = None,
         value: SerdeLike[V] | None = None,
     ) -> KGroupedStream[K, V]:
@@ -546,15 +534,13 @@ class KStream(Generic[K, V]):
         Args:
             grouped: Name and serdes as an option object, or just the name.
             name: The prefix of the repartition topic, if one is needed.
-            key_serde: Serde of the keys; by default, that of the stream.
-            value_serde: Serde of the values; by default, that of the stream.
-            key: Another spelling of ``key_serde``.
-            value: Another spelling of ``value_serde``.
+            key: Serde of the keys; by default, that of the stream.
+            value: Serde of the values; by default, that of the stream.
         """
         options = grouping_options(
             self._stream, grouped, keeps_key=True, name=name_of(name),
-            key_serde=either(key_serde, key, "key_serde and key"),
-            value_serde=either(value_serde, value, "value_serde and value"),
+            key=key,
+            value=value,
         )  # fmt: skip
         return KGroupedStream(group_stream_by_key(self._stream, options))
 
@@ -564,8 +550,6 @@ class KStream(Generic[K, V]):
         grouped: Grouped[K2, V] | str | None = None,
         *,
         name: str | Named | None = None,
-        key_serde: SerdeLike[K2] | None = None,
-        value_serde: SerdeLike[V] | None = None,
         key: SerdeLike[K2] | None = None,
         value: SerdeLike[V] | None = None,
     ) -> KGroupedStream[K2, V]:
@@ -575,15 +559,13 @@ class KStream(Generic[K, V]):
             fn: Returns the key to group by.
             grouped: Name and serdes as an option object, or just the name.
             name: The name of the processor and the prefix of the repartition topic.
-            key_serde: Serde of the new keys.
-            value_serde: Serde of the values; by default, that of the stream.
-            key: Another spelling of ``key_serde``.
-            value: Another spelling of ``value_serde``.
+            key: Serde of the new keys.
+            value: Serde of the values; by default, that of the stream.
         """
         options = grouping_options(
             self._stream, grouped, keeps_key=False, name=name_of(name),
-            key_serde=either(key_serde, key, "key_serde and key"),
-            value_serde=either(value_serde, value, "value_serde and value"),
+            key=key,
+            value=value,
         )  # fmt: skip
         return KGroupedStream(group_stream_by(self._stream, fn, options))
 
@@ -611,14 +593,12 @@ class KStream(Generic[K, V]):
         joiner: Callable[..., VOut],
         windows: JoinWindows | None = None,
         *,
-        key_selector: Callable[[K, V], KOther] | None = None,
-        key: Callable[[K, V], KOther] | None = None,
+        key: SerdeLike[K] | Callable[[K, V], KOther] | None = None,
         joined: Joined[K, V, VOther] | str | None = None,
         stream_joined: StreamJoined[K, V, VOther] | str | None = None,
         name: str | Named | None = None,
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[V] | None = None,
-        other_value_serde: SerdeLike[VOther] | None = None,
+        value: SerdeLike[V] | None = None,
+        other_value: SerdeLike[VOther] | None = None,
     ) -> KStream[K, VOut]:
         """Join with records of another stream, or with rows of a table, that have the same key.
 
@@ -626,23 +606,23 @@ class KStream(Generic[K, V]):
             other: A stream, a table, or a global table.
             joiner: ``(left, right)`` or ``(key, left, right)`` to the result's value.
             windows: The largest distance in time of two records; only for two streams.
-            key_selector: ``(key, value)`` to the key to look up; only for a global table.
-            key: Another spelling of ``key_selector``.
             joined: Serdes, name and grace period of a join with a table.
             stream_joined: Serdes, names and stores of a join of two streams.
             name: The prefix of the processors and topics of the join.
-            key_serde: Serde of the keys, for repartition topics and stores.
-            value_serde: Serde of this stream's values.
-            other_value_serde: Serde of the other side's values.
+            key: Serde of the keys, for repartition topics and stores; for a global table,
+                ``(key, value)`` to the key to look up.
+            value: Serde of this stream's values.
+            other_value: Serde of the other side's values.
         """
         given = JoinArguments(
             joiner=joiner,
             windows=windows,
-            key_selector=either(key_selector, key, "key_selector and key"),
+            key=key,
             joined=joined,
             stream_joined=stream_joined,
             name=name_of(name),
-            serdes=join_serdes(key_serde, value_serde, other_value_serde),
+            value=value,
+            other_value=other_value,
         )
         return KStream(join_stream(self._stream, JoinKind.INNER, other, given))
 
@@ -668,14 +648,12 @@ class KStream(Generic[K, V]):
         joiner: Callable[..., VOut],
         windows: JoinWindows | None = None,
         *,
-        key_selector: Callable[[K, V], KOther] | None = None,
-        key: Callable[[K, V], KOther] | None = None,
+        key: SerdeLike[K] | Callable[[K, V], KOther] | None = None,
         joined: Joined[K, V, VOther] | str | None = None,
         stream_joined: StreamJoined[K, V, VOther] | str | None = None,
         name: str | Named | None = None,
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[V] | None = None,
-        other_value_serde: SerdeLike[VOther] | None = None,
+        value: SerdeLike[V] | None = None,
+        other_value: SerdeLike[VOther] | None = None,
     ) -> KStream[K, VOut]:
         """Join as ``join`` does, and keep records without a partner, with None as right value.
 
@@ -684,11 +662,12 @@ class KStream(Generic[K, V]):
         given = JoinArguments(
             joiner=joiner,
             windows=windows,
-            key_selector=either(key_selector, key, "key_selector and key"),
+            key=key,
             joined=joined,
             stream_joined=stream_joined,
             name=name_of(name),
-            serdes=join_serdes(key_serde, value_serde, other_value_serde),
+            value=value,
+            other_value=other_value,
         )
         return KStream(join_stream(self._stream, JoinKind.LEFT, other, given))
 
@@ -716,17 +695,19 @@ class KStream(Generic[K, V]):
         *,
         stream_joined: StreamJoined[K, V, VOther] | str | None = None,
         name: str | Named | None = None,
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[V] | None = None,
-        other_value_serde: SerdeLike[VOther] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[V] | None = None,
+        other_value: SerdeLike[VOther] | None = None,
     ) -> KStream[K, VOut]:
         """Join two streams, and keep records without a partner of both sides."""
         given = JoinArguments(
             joiner=joiner,
             windows=windows,
+            key=key,
             stream_joined=stream_joined,
             name=name_of(name),
-            serdes=join_serdes(key_serde, value_serde, other_value_serde),
+            value=value,
+            other_value=other_value,
         )
         return KStream(join_stream(self._stream, JoinKind.OUTER, other, given))
 

@@ -26,6 +26,7 @@ from penstock.dsl.options.suppressed import Suppressed
 from penstock.dsl.plan.materialize import StoreOptions, materialized_of
 from penstock.dsl.plan.table import Table
 from penstock.errors import InvalidArgumentError, NullArgumentError
+from penstock.model.former_names import absent, one_spelling
 from penstock.model.site import caller_site
 from penstock.topology.nodes import JoinKind
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from penstock.processor.processor import ValueTransformer
 
 
+@one_spelling
 @names_options
 class KTable(Generic[K, V]):
     """A table: the latest value per key, and a stream of its changes.
@@ -48,6 +50,16 @@ class KTable(Generic[K, V]):
     def __repr__(self) -> str:
         return f"KTable({self._table.name!r})"
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise absent("KTable", name, {}, dir(KTable))
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise absent("KTable", name, {}, dir(KTable))
+
     @property
     def queryable_store_name(self) -> str | None:
         """Return the name of the store for interactive queries; None if there is none."""
@@ -55,72 +67,70 @@ class KTable(Generic[K, V]):
 
     def filter(
         self,
-        predicate: Callable[[K, V], bool],
+        fn: Callable[[K, V], bool],
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
     ) -> KTable[K, V]:
-        """Keep the rows for which the predicate holds; delete a row for which it no longer does.
+        """Keep the rows for which ``fn`` holds; delete a row for which it no longer does.
 
         Args:
-            predicate: A function of key and value. It is not called for deleted rows.
+            fn: A function of key and value. It is not called for deleted rows.
             materialized: Options of the result's store, or only its name.
             name: The name of the processor.
         """
         options = materialized_of(materialized)
-        return self._of(filter_table(self._table, predicate, options, name_of(name), negate=False))
+        return self._of(filter_table(self._table, fn, options, name_of(name), negate=False))
 
     def filter_not(
         self,
-        predicate: Callable[[K, V], bool],
+        fn: Callable[[K, V], bool],
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
     ) -> KTable[K, V]:
-        """Keep the rows for which the predicate does not hold; see ``filter``."""
+        """Keep the rows for which ``fn`` does not hold; see ``filter``."""
         options = materialized_of(materialized)
-        return self._of(filter_table(self._table, predicate, options, name_of(name), negate=True))
+        return self._of(filter_table(self._table, fn, options, name_of(name), negate=True))
 
     def map_values(
         self,
-        mapper: Callable[[V], V2] | Callable[[K, V], V2],
+        fn: Callable[[V], V2] | Callable[[K, V], V2],
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
         *,
-        value_serde: SerdeLike[V2] | None = None,
+        value: SerdeLike[V2] | None = None,
     ) -> KTable[K, V2]:
         """Replace the value of each row. A deleted row stays deleted.
 
         Args:
-            mapper: A function of the value, or of key and value.
+            fn: A function of the value, or of key and value.
             materialized: Options of the result's store, or only its name.
             name: The name of the processor.
-            value_serde: The serde of the new values.
+            value: The serde of the new values.
         """
-        options = materialized_of(materialized, value_serde=value_serde)
-        return self._of(map_table_values(self._table, mapper, options, name_of(name)))
+        options = materialized_of(materialized, value=value)
+        return self._of(map_table_values(self._table, fn, options, name_of(name)))
 
     def transform_values(
         self,
-        transformer_supplier: Callable[[], ValueTransformer],
-        *state_stores: str,
+        supplier: Callable[[], ValueTransformer],
+        *stores: str,
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
-        value_serde: SerdeLike[Any] | None = None,
+        value: SerdeLike[Any] | None = None,
     ) -> KTable[K, Any]:
         """Replace the value of each row with the help of state stores.
 
         Args:
-            transformer_supplier: A ``ValueTransformer`` class, or a function that creates one
+            supplier: A ``ValueTransformer`` class, or a function that creates one
                 each time. It is also called for deleted rows.
-            state_stores: Names of the stores that the transformer uses.
+            stores: Names of the stores that the transformer uses.
             materialized: Options of the result's store, or only its name. Without a store,
                 a row may be transformed several times.
             name: The name of the processor.
-            value_serde: The serde of the new values.
+            value: The serde of the new values.
         """
-        options = materialized_of(materialized, value_serde=value_serde)
-        transformed = transform_table_values(
-            self._table, transformer_supplier, state_stores, options, name_of(name)
-        )
+        options = materialized_of(materialized, value=value)
+        transformed = transform_table_values(self._table, supplier, stores, options, name_of(name))
         return self._of(transformed)
 
     def to_spark(
@@ -140,25 +150,23 @@ class KTable(Generic[K, V]):
         self.to_stream().to(topic, produced, **options)
 
     @overload
-    def to_stream(
-        self, key_mapper: None = None, name: str | Named | None = None
-    ) -> KStream[K, V]: ...
+    def to_stream(self, fn: None = None, name: str | Named | None = None) -> KStream[K, V]: ...
     @overload
     def to_stream(
-        self, key_mapper: Callable[[K, V], K2], name: str | Named | None = None
+        self, fn: Callable[[K, V], K2], name: str | Named | None = None
     ) -> KStream[K2, V]: ...
     def to_stream(
-        self, key_mapper: Callable[[K, V], Any] | None = None, name: str | Named | None = None
+        self, fn: Callable[[K, V], Any] | None = None, name: str | Named | None = None
     ) -> KStream[Any, V]:
         """Return the table's changes as a stream of new values; None is a deleted row.
 
         Args:
-            key_mapper: A function of key and value that returns a new key for each record.
+            fn: A function of key and value that returns a new key for each record.
             name: The name of the processor.
         """
         stream = table_to_stream(self._table, name_of(name))
-        if key_mapper is not None:
-            stream = select_stream_key(stream, key_mapper, None)
+        if fn is not None:
+            stream = select_stream_key(stream, fn, None)
         result: KStream[Any, V] = self._table.graph.faces.stream(stream)
         return result
 
@@ -175,26 +183,24 @@ class KTable(Generic[K, V]):
 
     def group_by(
         self,
-        selector: Callable[[K, V], tuple[K2, V2]],
+        fn: Callable[[K, V], tuple[K2, V2]],
         grouped: Grouped[K2, V2] | str | None = None,
         *,
-        key_serde: SerdeLike[K2] | None = None,
-        value_serde: SerdeLike[V2] | None = None,
+        key: SerdeLike[K2] | None = None,
+        value: SerdeLike[V2] | None = None,
         name: str | Named | None = None,
     ) -> KGroupedTable[K2, V2]:
         """Group rows by a new key, for an aggregation.
 
         Args:
-            selector: A function of key and value that returns the new key and value.
+            fn: A function of key and value that returns the new key and value.
             grouped: Name and serdes of the repartition topic.
-            key_serde: The serde of the new keys.
-            value_serde: The serde of the new values.
+            key: The serde of the new keys.
+            value: The serde of the new values.
             name: The name of the topic and the processor.
         """
-        options = options_of(
-            Grouped, grouped, key_serde=key_serde, value_serde=value_serde, name=name_of(name)
-        )
-        return KGroupedTable(group_table(self._table, selector, options))
+        options = options_of(Grouped, grouped, key=key, value=value, name=name_of(name))
+        return KGroupedTable(group_table(self._table, fn, options))
 
     @overload
     def join(
@@ -219,7 +225,7 @@ class KTable(Generic[K, V]):
         table_joined: TableJoined[K, KOther] | str | None = None,
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
-        value_serde: SerdeLike[VOut] | None = None,
+        value: SerdeLike[VOut] | None = None,
     ) -> KTable[K, VOut]:
         """Join rows of two tables with the same key, or on a foreign key.
 
@@ -231,9 +237,9 @@ class KTable(Generic[K, V]):
             table_joined: Name and partitioners of a join on a foreign key.
             materialized: Options of the result's store, or only its name.
             name: The name of the processors.
-            value_serde: The serde of the result's values.
+            value: The serde of the result's values.
         """
-        options = materialized_of(materialized, value_serde=value_serde)
+        options = materialized_of(materialized, value=value)
         if foreign_key is None:
             _refuse(table_joined)
             return self._join(JoinKind.INNER, other, joiner, options, name)
@@ -263,10 +269,10 @@ class KTable(Generic[K, V]):
         table_joined: TableJoined[K, KOther] | str | None = None,
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
-        value_serde: SerdeLike[VOut] | None = None,
+        value: SerdeLike[VOut] | None = None,
     ) -> KTable[K, VOut]:
         """Join as ``join`` does, and keep left rows without a partner, with None as right value."""
-        options = materialized_of(materialized, value_serde=value_serde)
+        options = materialized_of(materialized, value=value)
         if foreign_key is None:
             _refuse(table_joined)
             return self._join(JoinKind.LEFT, other, joiner, options, name)
@@ -294,10 +300,10 @@ class KTable(Generic[K, V]):
         *,
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
-        value_serde: SerdeLike[VOut] | None = None,
+        value: SerdeLike[VOut] | None = None,
     ) -> KTable[K, VOut]:
         """Join as ``join`` does, and keep rows of both sides; the missing value is None."""
-        options = materialized_of(materialized, value_serde=value_serde)
+        options = materialized_of(materialized, value=value)
         return self._join(JoinKind.OUTER, other, joiner, options, name)
 
     def _join(

@@ -26,10 +26,10 @@ from penstock.dsl.operators.aggregations.window_aggregate import window_aggregat
 from penstock.dsl.options.emit_strategy import EmitStrategy, idle_time
 from penstock.dsl.options.java_arguments import names_options
 from penstock.dsl.options.naming import Named, name_of
-from penstock.dsl.options.stream_options import either
 from penstock.dsl.plan.materialize import StoreOptions, materialized_of
 from penstock.errors import InvalidArgumentError, NullArgumentError
 from penstock.expr.aggregate import Aggregate
+from penstock.model.former_names import one_spelling
 from penstock.model.site import caller_site
 from penstock.model.time.duration import Duration
 from penstock.model.windows.definitions import (
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from penstock.dsl.faces.ktable import KTable
 
 
+@one_spelling
 @names_options
 class TimeWindowedKStream(Generic[K, V]):
     """A grouped stream with time windows: tumbling, hopping, sliding or unlimited.
@@ -90,16 +91,14 @@ class TimeWindowedKStream(Generic[K, V]):
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
         *,
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[int] | None = None,
         key: SerdeLike[K] | None = None,
         value: SerdeLike[int] | None = None,
     ) -> KTable[Windowed[K], int]:
         """Count the records per key and window. Arguments are those of ``KGroupedStream.count``."""
         given = materialized_of(
             materialized,
-            key_serde=either(key_serde, key, "key_serde and key"),
-            value_serde=either(value_serde, value, "value_serde and value"),
+            key=key,
+            value=value,
         )
         skips_number = not isinstance(self._windows, SlidingWindows)
         options = count_options(self._grouping, given, skips_number=skips_number)
@@ -107,22 +106,20 @@ class TimeWindowedKStream(Generic[K, V]):
 
     def reduce(
         self,
-        reducer: Callable[[V, V], V],
+        fn: Callable[[V, V], V],
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
         *,
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[V] | None = None,
         key: SerdeLike[K] | None = None,
         value: SerdeLike[V] | None = None,
     ) -> KTable[Windowed[K], V]:
         """Reduce the values per key and window with ``(aggregate, value)`` to the new aggregate."""
         options = materialized_of(
             materialized,
-            key_serde=either(key_serde, key, "key_serde and key"),
-            value_serde=either(value_serde, value, "value_serde and value"),
+            key=key,
+            value=value,
         )
-        return self._aggregated(reducing(reducer), options, name)
+        return self._aggregated(reducing(fn), options, name)
 
     def aggregate(
         self,
@@ -131,16 +128,16 @@ class TimeWindowedKStream(Generic[K, V]):
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
         *,
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[VOut] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[VOut] | None = None,
         **aggregates: Aggregate,
     ) -> KTable[Windowed[K], VOut]:
         """Aggregate the values per key and window with ``(key, value, aggregate)``.
 
         Named aggregates may be given instead: ``total=sum_(col("amount")), n=count()``.
         """
-        value_serde = value_serde or aggregates_serde(aggregates)
-        options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
+        value = value or aggregates_serde(aggregates)
+        options = materialized_of(materialized, key=key, value=value)
         return self._aggregated(folding(initializer, aggregator, aggregates), options, name)
 
     def _aggregated(self, fold: Fold, options: Any, name: str | Named | None) -> KTable[Any, Any]:
@@ -152,6 +149,7 @@ class TimeWindowedKStream(Generic[K, V]):
         return self._grouping.graph.faces.table(table)
 
 
+@one_spelling
 @names_options
 class SessionWindowedKStream(Generic[K, V]):
     """A grouped stream with session windows, which are separated by gaps without records.
@@ -190,37 +188,33 @@ class SessionWindowedKStream(Generic[K, V]):
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
         *,
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[int] | None = None,
         key: SerdeLike[K] | None = None,
         value: SerdeLike[int] | None = None,
     ) -> KTable[Windowed[K], int]:
         """Count the records per key and session; arguments as in ``KGroupedStream.count``."""
         given = materialized_of(
             materialized,
-            key_serde=either(key_serde, key, "key_serde and key"),
-            value_serde=either(value_serde, value, "value_serde and value"),
+            key=key,
+            value=value,
         )
         return self._aggregated(counting(), count_options(self._grouping, given), name)
 
     def reduce(
         self,
-        reducer: Callable[[V, V], V],
+        fn: Callable[[V, V], V],
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
         *,
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[V] | None = None,
         key: SerdeLike[K] | None = None,
         value: SerdeLike[V] | None = None,
     ) -> KTable[Windowed[K], V]:
         """Reduce the values per key and session. The reducer also merges sessions."""
         options = materialized_of(
             materialized,
-            key_serde=either(key_serde, key, "key_serde and key"),
-            value_serde=either(value_serde, value, "value_serde and value"),
+            key=key,
+            value=value,
         )
-        return self._aggregated(reducing(reducer), options, name)
+        return self._aggregated(reducing(fn), options, name)
 
     def aggregate(
         self,
@@ -230,8 +224,8 @@ class SessionWindowedKStream(Generic[K, V]):
         materialized: StoreOptions | None = None,
         name: str | Named | None = None,
         *,
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[VOut] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[VOut] | None = None,
         **aggregates: Aggregate,
     ) -> KTable[Windowed[K], VOut]:
         """Aggregate the values per key and session.
@@ -243,13 +237,13 @@ class SessionWindowedKStream(Generic[K, V]):
             merger: ``(key, first, second)`` to the aggregate of two merged sessions.
             materialized: Options of the store; a plain string is its name.
             name: Name of the processor.
-            key_serde: Serde of the store's keys.
-            value_serde: Serde of the aggregates.
+            key: Serde of the store's keys.
+            value: Serde of the aggregates.
             aggregates: Instead of functions: with ``total=sum_(col("amount")), n=count()`` the
                 result is an object with these members, written as JSON by default.
         """
-        value_serde = value_serde or aggregates_serde(aggregates)
-        options = materialized_of(materialized, key_serde=key_serde, value_serde=value_serde)
+        value = value or aggregates_serde(aggregates)
+        options = materialized_of(materialized, key=key, value=value)
         fold = folding_sessions(initializer, aggregator, merger, aggregates)
         return self._aggregated(fold, options, name)
 

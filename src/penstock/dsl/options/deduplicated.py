@@ -7,16 +7,18 @@ from typing import Any, Generic, Self
 
 from penstock.dsl.generics import K, KOther, SerdeLike, V
 from penstock.dsl.options.stream_options import SerdeOptions
+from penstock.model.former_names import one_spelling
 
 
+@one_spelling
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deduplicated(SerdeOptions[K, V], Generic[K, KOther, V]):
     """Name, store name and serdes of a deduplication.
 
-    ``id_serde`` writes the ids of ``deduplicate_by_key_value`` into the store.
+    ``id`` writes the ids of ``deduplicate_by_key_value`` into the store.
     """
 
-    id_serde: SerdeLike[KOther] | None = None
+    id: SerdeLike[KOther] | None = None
     store_name: str | None = None
 
     @staticmethod
@@ -26,16 +28,16 @@ class Deduplicated(SerdeOptions[K, V], Generic[K, KOther, V]):
 
     @staticmethod
     def with_(
-        key_serde: SerdeLike[K] | None = None,
-        id_serde: SerdeLike[KOther] | None = None,
-        value_serde: SerdeLike[V] | None = None,
+        key: SerdeLike[K] | None = None,
+        id: SerdeLike[KOther] | None = None,  # noqa: A002
+        value: SerdeLike[V] | None = None,
     ) -> Deduplicated[K, KOther, V]:
         """Return options with serdes of keys, ids and values."""
-        return Deduplicated(key_serde=key_serde, id_serde=id_serde, value_serde=value_serde)
+        return Deduplicated(key=key, id=id, value=value)
 
-    def with_id_serde(self, id_serde: SerdeLike[KOther]) -> Self:
+    def with_id(self, id: SerdeLike[KOther]) -> Self:  # noqa: A002
         """Return options with the serde of the ids."""
-        return replace(self, id_serde=id_serde)
+        return replace(self, id=id)
 
     def with_store_name(self, store_name: str) -> Self:
         """Return options with a name for the store."""

@@ -13,9 +13,9 @@ class EmitStrategy(StrEnum):
     """Chosen with ``emit_strategy`` on a windowed stream; the default is every update.
 
     ``ON_WINDOW_CLOSE`` forwards the windows that a record closes before the record enters the
-    store, so that no result is lost; ``BEFORE_EXPIRY`` is its older name, and SQL's EMIT FINAL does
-    the same. ``AFTER_EXPIRY`` has the order of Kafka Streams: the record enters first, and if its
-    time is far ahead, the store forgets the windows that it closes before they are forwarded.
+    store, so that no result is lost. SQL's EMIT FINAL does the same. ``AFTER_EXPIRY`` has the order
+    of Kafka Streams: the record enters first, and if its time is far ahead, the store forgets the
+    windows that it closes before they are forwarded.
 
     ``WITH_OLD_VALUE`` tells every update, and for a session of one timestamp also the value that
     it had before. Kafka Streams leaves that out, unless a record cache has it.
@@ -23,7 +23,6 @@ class EmitStrategy(StrEnum):
 
     ON_WINDOW_UPDATE = "on_window_update"
     ON_WINDOW_CLOSE = "on_window_close"
-    BEFORE_EXPIRY = "before_expiry"
     AFTER_EXPIRY = "after_expiry"
     WITH_OLD_VALUE = "with_old_value"
 
@@ -35,17 +34,7 @@ class EmitStrategy(StrEnum):
     @property
     def emits_first(self) -> bool:
         """Return whether windows are emitted before a record makes the store forget them."""
-        return self in (EmitStrategy.ON_WINDOW_CLOSE, EmitStrategy.BEFORE_EXPIRY)
-
-    @staticmethod
-    def on_window_update() -> EmitStrategy:
-        """Return the strategy that emits every change of a window (the default)."""
-        return EmitStrategy.ON_WINDOW_UPDATE
-
-    @staticmethod
-    def on_window_close() -> EmitStrategy:
-        """Return the strategy that emits each window once, when it closes."""
-        return EmitStrategy.ON_WINDOW_CLOSE
+        return self is EmitStrategy.ON_WINDOW_CLOSE
 
 
 def idle_time(strategy: EmitStrategy, idle: Duration | None) -> int | None:
@@ -56,7 +45,7 @@ def idle_time(strategy: EmitStrategy, idle: Duration | None) -> int | None:
         raise InvalidArgumentError(
             "idle-without-final",
             "idle closes windows of a quiet stream, and this strategy does not wait for the close",
-            fix="use EmitStrategy.on_window_close(), or leave idle out",
+            fix="use EmitStrategy.ON_WINDOW_CLOSE, or leave idle out",
             at=caller_site(),
         )
     idle_ms = to_ms(idle)

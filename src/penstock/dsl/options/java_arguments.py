@@ -39,7 +39,7 @@ _KEYWORDS: dict[type, str] = {
     TableJoined: "table_joined",
 }
 #: What Java calls an extractor or selector before the joiner, by the argument that it is here.
-_SELECTORS = {"foreign_key": "foreign_key=extractor", "key_selector": "key_selector=selector"}
+_SELECTORS = {"foreign_key": "foreign_key=extractor", "key": "key=selector"}
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -102,7 +102,7 @@ def _check_option(
 def _refuse_function(operator: str, keywords: set[str]) -> None:
     """Refuse the selector that Java has before the joiner."""
     for keyword, written in _SELECTORS.items():
-        if keyword in keywords:
+        if keyword in keywords and "joiner" in keywords:
             raise InvalidArgumentError(
                 "java-order",
                 f"{operator}: two functions are given one after the other, as in Java",

@@ -15,23 +15,25 @@ from penstock.dsl.options.naming import Named
 from penstock.dsl.plan.materialize import StoreOptions
 
 
-class StreamsJoinKeywords(TypedDict, Generic[K, V, VOther], total=False):
-    """The keywords of a join of two streams."""
+class _StreamKeywords(TypedDict, Generic[K, V, VOther], total=False):
+    """The keywords of every join of a stream."""
 
     stream_joined: StreamJoined[K, V, VOther] | str | None
     name: str | Named | None
-    key_serde: SerdeLike[K] | None
-    value_serde: SerdeLike[V] | None
-    other_value_serde: SerdeLike[VOther] | None
+    value: SerdeLike[V] | None
+    other_value: SerdeLike[VOther] | None
 
 
-class StreamJoinKeywords(
-    StreamsJoinKeywords[K, V, VOther], Generic[K, V, KOther, VOther], total=False
-):
+class StreamsJoinKeywords(_StreamKeywords[K, V, VOther], Generic[K, V, VOther], total=False):
+    """The keywords of a join of two streams."""
+
+    key: SerdeLike[K] | None
+
+
+class StreamJoinKeywords(_StreamKeywords[K, V, VOther], Generic[K, V, KOther, VOther], total=False):
     """The keywords of a join of a stream with a stream, a table or a global table."""
 
-    key_selector: Callable[[K, V], KOther] | None
-    key: Callable[[K, V], KOther] | None
+    key: SerdeLike[K] | Callable[[K, V], KOther] | None
     joined: Joined[K, V, VOther] | str | None
 
 
@@ -40,7 +42,7 @@ class TableResultKeywords(TypedDict, Generic[VOut], total=False):
 
     materialized: StoreOptions | None
     name: str | Named | None
-    value_serde: SerdeLike[VOut] | None
+    value: SerdeLike[VOut] | None
 
 
 class TableJoinKeywords(TableResultKeywords[VOut], Generic[K, V, KOther, VOut], total=False):

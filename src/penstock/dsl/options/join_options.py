@@ -9,11 +9,13 @@ from typing import Any, Generic, Self
 from penstock.dsl.generics import K, KOther, SerdeLike, V, VOther
 from penstock.dsl.options.store_type import StoreType, store_type_of
 from penstock.dsl.options.stream_options import SerdeOptions, check_options
+from penstock.model.former_names import one_spelling
 from penstock.model.time.duration import Duration, to_ms
 from penstock.processor.functions import StreamPartitioner
 from penstock.state.stores import WindowBytesStoreSupplier
 
 
+@one_spelling
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Joined(SerdeOptions[K, V], Generic[K, V, VOther]):
     """Serdes, name and grace period of a stream-table join.
@@ -22,22 +24,22 @@ class Joined(SerdeOptions[K, V], Generic[K, V, VOther]):
     table had at their timestamp.
     """
 
-    other_value_serde: SerdeLike[VOther] | None = None
+    other_value: SerdeLike[VOther] | None = None
     grace_period: Duration | None = None
 
     @staticmethod
     def with_(
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[V] | None = None,
-        other_value_serde: SerdeLike[VOther] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[V] | None = None,
+        other_value: SerdeLike[VOther] | None = None,
         name: str | None = None,
         grace_period: Duration | None = None,
     ) -> Joined[K, V, VOther]:
         """Return options with serdes of key, stream and table."""
         return Joined(
-            key_serde=key_serde,
-            value_serde=value_serde,
-            other_value_serde=other_value_serde,
+            key=key,
+            value=value,
+            other_value=other_value,
             name=name,
             grace_period=grace_period,
         )
@@ -47,9 +49,9 @@ class Joined(SerdeOptions[K, V], Generic[K, V, VOther]):
         """Return options with a name."""
         return Joined(name=name)
 
-    def with_other_value_serde(self, other_value_serde: SerdeLike[VOther]) -> Self:
+    def with_other_value(self, other_value: SerdeLike[VOther]) -> Self:
         """Return options with the serde of the other side's values."""
-        return replace(self, other_value_serde=other_value_serde)
+        return replace(self, other_value=other_value)
 
     def with_grace_period(self, grace_period: Duration) -> Self:
         """Return options that let records wait for a versioned table."""
@@ -60,6 +62,7 @@ class Joined(SerdeOptions[K, V], Generic[K, V, VOther]):
         return None if self.grace_period is None else to_ms(self.grace_period, "grace period")
 
 
+@one_spelling
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamJoined(SerdeOptions[K, V], Generic[K, V, VOther]):
     """Serdes, names and stores of a stream-stream join.
@@ -68,7 +71,7 @@ class StreamJoined(SerdeOptions[K, V], Generic[K, V, VOther]):
     window stores that the user has made (``Stores.*_window_store``).
     """
 
-    other_value_serde: SerdeLike[VOther] | None = None
+    other_value: SerdeLike[VOther] | None = None
     store_name: str | None = None
     this_store: WindowBytesStoreSupplier | None = None
     other_store: WindowBytesStoreSupplier | None = None
@@ -82,14 +85,12 @@ class StreamJoined(SerdeOptions[K, V], Generic[K, V, VOther]):
 
     @staticmethod
     def with_(
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[V] | None = None,
-        other_value_serde: SerdeLike[VOther] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[V] | None = None,
+        other_value: SerdeLike[VOther] | None = None,
     ) -> StreamJoined[K, V, VOther]:
         """Return options with serdes of key, left and right values."""
-        return StreamJoined(
-            key_serde=key_serde, value_serde=value_serde, other_value_serde=other_value_serde
-        )
+        return StreamJoined(key=key, value=value, other_value=other_value)
 
     @staticmethod
     def with_stores(
@@ -103,8 +104,8 @@ class StreamJoined(SerdeOptions[K, V], Generic[K, V, VOther]):
         """Name the stores, as in Java; ``with_name`` names the processors."""
         return StreamJoined(store_name=store_name)
 
-    def with_other_value_serde(self, other_value_serde: SerdeLike[VOther]) -> Self:
-        return replace(self, other_value_serde=other_value_serde)
+    def with_other_value(self, other_value: SerdeLike[VOther]) -> Self:
+        return replace(self, other_value=other_value)
 
     def with_store_name(self, store_name: str) -> Self:
         """Return options with a name for both stores."""
@@ -128,6 +129,7 @@ class StreamJoined(SerdeOptions[K, V], Generic[K, V, VOther]):
         return replace(self, logging=False, changelog_config=None)
 
 
+@one_spelling
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableJoined(Generic[K, KOther]):
     """Name and partitioners of a foreign-key join. A partitioner gets None as the value."""

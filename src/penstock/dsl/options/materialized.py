@@ -10,11 +10,13 @@ from penstock.dsl.generics import K, SerdeLike, V
 from penstock.dsl.options.store_type import StoreType, store_type_of
 from penstock.dsl.options.stream_options import SerdeOptions, check_options
 from penstock.errors import InvalidArgumentError
+from penstock.model.former_names import one_spelling
 from penstock.model.site import caller_site
 from penstock.model.time.duration import Duration, to_ms
 from penstock.state.stores import StoreSupplier
 
 
+@one_spelling
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Materialized(SerdeOptions[K, V]):
     """Name, serdes and layers of a store. A store with a name can be queried.
@@ -51,10 +53,10 @@ class Materialized(SerdeOptions[K, V]):
 
     @staticmethod
     def with_(
-        key_serde: SerdeLike[K] | None = None, value_serde: SerdeLike[V] | None = None
+        key: SerdeLike[K] | None = None, value: SerdeLike[V] | None = None
     ) -> Materialized[K, V]:
         """Return options with serdes and without a name."""
-        return Materialized(key_serde=key_serde, value_serde=value_serde)
+        return Materialized(key=key, value=value)
 
     def with_logging_enabled(self, config: Mapping[str, str] | None = None) -> Self:
         """Return options with a changelog, whose topic has these settings."""

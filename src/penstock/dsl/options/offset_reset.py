@@ -17,21 +17,6 @@ class AutoOffsetReset:
     LATEST = "latest"
 
     @staticmethod
-    def earliest() -> str:
-        """Return the policy to begin with the first record."""
-        return "earliest"
-
-    @staticmethod
-    def latest() -> str:
-        """Return the policy to begin with records from now on."""
-        return "latest"
-
-    @staticmethod
-    def none() -> str:
-        """Return the policy to refuse to start without a committed offset."""
-        return "none"
-
-    @staticmethod
     def by_duration(duration: Duration) -> str:
         """Start with records that are that old."""
         duration_ms = to_ms(duration, "offset reset duration")

@@ -16,6 +16,7 @@ from penstock.dsl.options.naming import Named, check_name
 from penstock.dsl.options.offset_reset import check_offset_reset
 from penstock.errors import InvalidArgumentError, NullArgumentError, TopologyError
 from penstock.expr.expression import Expression
+from penstock.model.former_names import absent, one_spelling
 from penstock.model.site import caller_site
 from penstock.processor.functions import StreamPartitioner, TimestampExtractor
 from penstock.serde.serdes import resolve_serde
@@ -25,26 +26,41 @@ if TYPE_CHECKING:
 
 _Option = TypeVar("_Option")
 
+_FORMER = {
+    "with_key_serde": "with_key",
+    "with_value_serde": "with_value",
+    "with_other_value_serde": "with_other_value",
+    "with_id_serde": "with_id",
+    "with_number_of_partitions": "with_num_partitions",
+}
+_SERDES = ("key", "value", "other_value", "id")
 
+
+@one_spelling
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SerdeOptions(Generic[K, V]):
     """A name and two serdes, the base of most option classes."""
 
     name: str | None = None
-    key_serde: SerdeLike[K] | None = None
-    value_serde: SerdeLike[V] | None = None
+    key: SerdeLike[K] | None = None
+    value: SerdeLike[V] | None = None
 
     def __post_init__(self) -> None:
         check_options(self)
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise absent(type(self).__name__, name, _FORMER, dir(type(self)))
+
     def with_name(self, name: str) -> Self:
         return replace(self, name=name)
 
-    def with_key_serde(self, key_serde: SerdeLike[K]) -> Self:
-        return replace(self, key_serde=key_serde)
+    def with_key(self, key: SerdeLike[K]) -> Self:
+        return replace(self, key=key)
 
-    def with_value_serde(self, value_serde: SerdeLike[V]) -> Self:
-        return replace(self, value_serde=value_serde)
+    def with_value(self, value: SerdeLike[V]) -> Self:
+        return replace(self, value=value)
 
 
 def _check_extractor(extractor: object) -> None:
@@ -59,6 +75,7 @@ def _check_extractor(extractor: object) -> None:
         )
 
 
+@one_spelling
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consumed(SerdeOptions[K, V]):
     """How a topic is read: serdes, timestamps, where to start, the source's name."""
@@ -73,8 +90,8 @@ class Consumed(SerdeOptions[K, V]):
 
     @staticmethod
     def with_(
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[V] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[V] | None = None,
         timestamp_extractor: TimestampExtractor | None = None,
         offset_reset: str | None = None,
     ) -> Consumed[K, V]:
@@ -88,8 +105,8 @@ class Consumed(SerdeOptions[K, V]):
                 at=caller_site(),
             )
         return Consumed(
-            key_serde=key_serde,
-            value_serde=value_serde,
+            key=key,
+            value=value,
             timestamp_extractor=timestamp_extractor,
             offset_reset=offset_reset,
         )
@@ -108,6 +125,7 @@ class Consumed(SerdeOptions[K, V]):
         return replace(self, offset_reset=policy)
 
 
+@one_spelling
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Produced(SerdeOptions[K, V]):
     """How a topic is written: serdes, partitioner, the sink's name."""
@@ -116,12 +134,12 @@ class Produced(SerdeOptions[K, V]):
 
     @staticmethod
     def with_(
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[V] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[V] | None = None,
         partitioner: StreamPartitioner | None = None,
     ) -> Produced[K, V]:
         """Return options with serdes and a partitioner."""
-        return Produced(key_serde=key_serde, value_serde=value_serde, partitioner=partitioner)
+        return Produced(key=key, value=value, partitioner=partitioner)
 
     @staticmethod
     def as_(name: str) -> Produced[Any, Any]:
@@ -133,26 +151,27 @@ class Produced(SerdeOptions[K, V]):
         return replace(self, partitioner=partitioner)
 
 
+@one_spelling
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grouped(SerdeOptions[K, V]):
     """Serdes and name of the repartition topic of a grouping."""
 
     @staticmethod
     def with_(
-        key_serde: SerdeLike[K] | None = None,
-        value_serde: SerdeLike[V] | None = None,
+        key: SerdeLike[K] | None = None,
+        value: SerdeLike[V] | None = None,
         name: str | None = None,
     ) -> Grouped[K, V]:
         """Return options with serdes and a name."""
         if name is not None and not isinstance(name, str):
             raise InvalidArgumentError(
                 "java-order",
-                f"Grouped.with_: the name is {name!r}, and {key_serde!r} stands where the serde of"
+                f"Grouped.with_: the name is {name!r}, and {key!r} stands where the serde of"
                 " the key is expected; Java has the name first",
-                fix="write Grouped.with_(key_serde, value_serde, name)",
+                fix="write Grouped.with_(key, value, name)",
                 at=caller_site(),
             )
-        return Grouped(key_serde=key_serde, value_serde=value_serde, name=name)
+        return Grouped(key=key, value=value, name=name)
 
     @staticmethod
     def as_(name: str) -> Grouped[Any, Any]:
@@ -160,11 +179,12 @@ class Grouped(SerdeOptions[K, V]):
         return Grouped(name=name)
 
 
+@one_spelling
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repartitioned(SerdeOptions[K, V]):
     """Name, serdes, number of partitions and partitioner of a repartition topic."""
 
-    number_of_partitions: int | None = None
+    num_partitions: int | None = None
     partitioner: StreamPartitioner | None = None
 
     @staticmethod
@@ -174,27 +194,28 @@ class Repartitioned(SerdeOptions[K, V]):
 
     @staticmethod
     def with_(
-        key_serde: SerdeLike[K] | None = None, value_serde: SerdeLike[V] | None = None
+        key: SerdeLike[K] | None = None, value: SerdeLike[V] | None = None
     ) -> Repartitioned[K, V]:
         """Return options with serdes."""
-        return Repartitioned(key_serde=key_serde, value_serde=value_serde)
+        return Repartitioned(key=key, value=value)
 
-    def with_number_of_partitions(self, number: int) -> Self:
+    def with_num_partitions(self, number: int) -> Self:
         """Return options with a number of partitions."""
-        return replace(self, number_of_partitions=number)
+        return replace(self, num_partitions=number)
 
     def with_stream_partitioner(self, partitioner: StreamPartitioner) -> Self:
         """Return options with a function that chooses partitions."""
         return replace(self, partitioner=partitioner)
 
 
+@one_spelling
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Printed(Generic[K, V]):
     """Where ``print`` writes (standard output if ``file`` is None), and the form of a line."""
 
     file: str | Path | None = None
     label: str | None = None
-    mapper: Callable[[K, V], str] | None = None
+    fn: Callable[[K, V], str] | None = None
     name: str | None = None
 
     def __post_init__(self) -> None:
@@ -218,31 +239,32 @@ class Printed(Generic[K, V]):
         """Return options with a label in front of each line."""
         return replace(self, label=label)
 
-    def with_key_value_mapper(self, mapper: Callable[[K, V], str]) -> Self:
+    def with_fn(self, fn: Callable[[K, V], str]) -> Self:
         """Return options with a function that makes the line."""
-        return replace(self, mapper=mapper)
+        return replace(self, fn=fn)
 
     def with_name(self, name: str) -> Self:
         """Return options with a name."""
         return replace(self, name=name)
 
 
+@one_spelling
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Branched(Generic[K, V]):
     """Name and function of a branch.
 
-    ``function`` returns the stream for the result, or None for no stream. A branch with a
+    ``fn`` returns the stream for the result, or None for no stream. A branch with a
     ``consumer`` is passed to it and is not in the result.
     """
 
     name: str | None = None
-    function: Callable[[KStream[K, V]], KStream[Any, Any] | None] | None = None
+    fn: Callable[[KStream[K, V]], KStream[Any, Any] | None] | None = None
     consumer: Callable[[KStream[K, V]], object] | None = None
 
     def __post_init__(self) -> None:
         # The name is a suffix, so it may start with any legal character, such as "-".
         check_options(self)
-        if self.function is not None and self.consumer is not None:
+        if self.fn is not None and self.consumer is not None:
             raise InvalidArgumentError(
                 "function-and-consumer",
                 "a branch has a function and a consumer",
@@ -257,10 +279,10 @@ class Branched(Generic[K, V]):
 
     @staticmethod
     def with_function(
-        function: Callable[[KStream[K, V]], KStream[Any, Any] | None], name: str | None = None
+        fn: Callable[[KStream[K, V]], KStream[Any, Any] | None], name: str | None = None
     ) -> Branched[K, V]:
         """Return options with a function that continues the branch."""
-        return Branched(function=function, name=name)
+        return Branched(fn=fn, name=name)
 
     @staticmethod
     def with_consumer(
@@ -280,7 +302,7 @@ def check_options(options: Any) -> None:
         value = getattr(options, field.name)
         if value is None:
             continue
-        if field.name.endswith("serde"):
+        if field.name in _SERDES:
             object.__setattr__(options, field.name, resolve_serde(value))
         elif field.name in ("name", "store_name"):
             name = value.name if isinstance(value, Named) else value

@@ -13,6 +13,7 @@ from penstock.dsl.options.stream_options import options_of
 from penstock.dsl.plan.logical import LogicalGraph, PlannedStore
 from penstock.dsl.plan.lowering import typed_spec
 from penstock.errors import InvalidArgumentError
+from penstock.expr.aggregate import Aggregate
 from penstock.model.site import caller_site
 from penstock.model.windows.definitions import (
     SessionWindows,
@@ -55,11 +56,11 @@ class Materialization:
 
     @property
     def key_serde(self) -> Serde[Any] | None:
-        return resolve_serde(self.options.key_serde)
+        return resolve_serde(self.options.key)
 
     @property
     def value_serde(self) -> Serde[Any] | None:
-        return resolve_serde(self.options.value_serde)
+        return resolve_serde(self.options.value)
 
     @property
     def is_versioned(self) -> bool:
@@ -71,8 +72,8 @@ class Materialization:
         """Return the same with these serdes for those that the user did not give."""
         options = replace(
             self.options,
-            key_serde=self.options.key_serde or key_serde,
-            value_serde=self.options.value_serde or value_serde,
+            key=self.options.key or key_serde,
+            value=self.options.value or value_serde,
         )
         return replace(self, options=options)
 
@@ -80,15 +81,23 @@ class Materialization:
 def materialized_of(
     given: StoreOptions | Named | None,
     *,
-    key_serde: Any = None,
-    value_serde: Any = None,
+    key: Any = None,
+    value: Any = None,
 ) -> Materialized[Any, Any] | None:
     """Make a Materialized of what users may pass; None if they pass nothing."""
     if isinstance(given, StoreSupplier):
         given = Materialized(store=given)
-    if given is None and key_serde is None and value_serde is None:
+    if given is None and key is None and value is None:
         return None
-    return options_of(Materialized, given, key_serde=key_serde, value_serde=value_serde)
+    for name, serde in (("key", key), ("value", value)):
+        if isinstance(serde, Aggregate):
+            raise InvalidArgumentError(
+                "bad-aggregate-name",
+                f"{name}= is the serde of the store, not the name of {serde!r}",
+                fix=f"call the member otherwise, such as {name}_=… or total=…",
+                at=caller_site(),
+            )
+    return options_of(Materialized, given, key=key, value=value)
 
 
 def materialize(

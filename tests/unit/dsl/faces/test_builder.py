@@ -165,15 +165,9 @@ def test_argument_of_another_kind_of_join_is_refused() -> None:
         stream.join(builder.global_table("c"), max)
 
 
-def test_serde_given_twice_is_refused() -> None:
-    """``value`` and ``value_serde`` are one argument."""
-    with pytest.raises(InvalidArgumentError):
-        StreamsBuilder().stream("a", value=str, value_serde=str)
-
-
 def test_store_serdes_of_a_table_come_from_either_option() -> None:
     """The topic's bytes are the store's bytes."""
-    options: Materialized[Any, Any] = Materialized(name="s", key_serde="string", value_serde="long")
+    options: Materialized[Any, Any] = Materialized(name="s", key="string", value="long")
     graph = graph_of(lambda b: b.table("t", materialized=options))
     source: Any = graph.nodes["KSTREAM-SOURCE-0000000000"]
     assert source.value_serde == graph.stores["s"].value_serde is not None

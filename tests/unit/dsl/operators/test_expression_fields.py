@@ -50,7 +50,7 @@ AVRO = {
 
 def payments(value: Any = Payment) -> KStream[Any, Any]:
     serde = value if isinstance(value, AvroSerde) else Serdes.json(value)
-    return StreamsBuilder().stream("payments", key_serde=str, value_serde=serde)
+    return StreamsBuilder().stream("payments", key=str, value=serde)
 
 
 OPERATORS: dict[str, Callable[[KStream[Any, Any]], object]] = {
@@ -98,7 +98,7 @@ def test_nested_field_is_checked_through_an_optional_type() -> None:
 def test_text_has_no_fields() -> None:
     """A forgotten serde of objects is found before the first record."""
     with pytest.raises(InvalidArgumentError, match="str does not have"):
-        StreamsBuilder().stream("payments", value_serde=str).filter(col("amount") > 5)
+        StreamsBuilder().stream("payments", value=str).filter(col("amount") > 5)
     with pytest.raises(InvalidArgumentError, match="str does not have"):
         payments().filter(key["user"] == "ann")
 

@@ -69,7 +69,7 @@ def test_store_without_a_name_is_not_made_but_takes_its_number() -> None:
 
     def program(builder: StreamsBuilder) -> None:
         named = builder.table("t").map_values(len, "sizes").queryable_store_name
-        unnamed = builder.table("u").map_values(len, value_serde=Serdes.long())
+        unnamed = builder.table("u").map_values(len, value=Serdes.long())
         assert (named, unnamed.queryable_store_name) == ("sizes", None)
 
     graph = graph_of(program)

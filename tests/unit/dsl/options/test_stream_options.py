@@ -33,19 +33,19 @@ from penstock.state.stores import Stores
 
 def test_fluent_names_and_keywords_give_equal_options() -> None:
     """Two spellings, one value."""
-    fluent = Consumed.as_("in").with_key_serde(Serdes.string()).with_value_serde(Serdes.long())
-    assert fluent == Consumed(name="in", key_serde=Serdes.string(), value_serde=Serdes.long())
+    fluent = Consumed.as_("in").with_key(Serdes.string()).with_value(Serdes.long())
+    assert fluent == Consumed(name="in", key=Serdes.string(), value=Serdes.long())
     produced = Produced.with_(Serdes.string(), Serdes.long()).with_name("out")
-    assert produced == Produced(name="out", key_serde="string", value_serde="long")
+    assert produced == Produced(name="out", key="string", value="long")
     assert Grouped.as_("g") == Grouped(name="g")
-    assert Repartitioned.as_("r").with_number_of_partitions(3) == Repartitioned(
-        name="r", number_of_partitions=3
+    assert Repartitioned.as_("r").with_num_partitions(3) == Repartitioned(
+        name="r", num_partitions=3
     )
     assert Joined.as_("j").with_grace_period("5s").grace_ms == 5000
     assert TableJoined.as_("t") == TableJoined(name="t")
-    once = Deduplicated.as_("d").with_id_serde("long").with_store_name("seen")
-    assert once == Deduplicated(name="d", id_serde=Serdes.long(), store_name="seen")
-    assert Deduplicated.with_("string", "long", "json").with_name("d").id_serde == Serdes.long()
+    once = Deduplicated.as_("d").with_id("long").with_store_name("seen")
+    assert once == Deduplicated(name="d", id=Serdes.long(), store_name="seen")
+    assert Deduplicated.with_("string", "long", "json").with_name("d").id == Serdes.long()
 
 
 def test_options_never_change() -> None:
@@ -59,9 +59,7 @@ def test_options_never_change() -> None:
 
 def test_python_types_and_names_stand_for_serdes() -> None:
     """What resolve_serde takes, options take."""
-    assert Consumed(key_serde=str, value_serde="long") == Consumed.with_(
-        Serdes.string(), Serdes.long()
-    )
+    assert Consumed(key=str, value="long") == Consumed.with_(Serdes.string(), Serdes.long())
 
 
 @pytest.mark.parametrize("kind", [Consumed, Produced, Grouped, Joined, StreamJoined, Materialized])
@@ -141,14 +139,14 @@ def test_final_results_cannot_be_emitted_early() -> None:
 
 def test_emit_strategy_has_javas_factories() -> None:
     """Text is understood as well."""
-    assert EmitStrategy.on_window_close() is EmitStrategy("on_window_close")
-    assert EmitStrategy.on_window_update() is EmitStrategy.ON_WINDOW_UPDATE
+    assert EmitStrategy.ON_WINDOW_CLOSE is EmitStrategy("on_window_close")
+    assert EmitStrategy.ON_WINDOW_UPDATE is EmitStrategy.ON_WINDOW_UPDATE
 
 
 def test_branch_has_a_function_or_a_consumer() -> None:
     """One of them gives a stream, the other does not: both at once mean nothing."""
     with pytest.raises(InvalidArgumentError):
-        Branched(function=lambda stream: stream, consumer=print)
+        Branched(fn=lambda stream: stream, consumer=print)
 
 
 def test_printing_to_no_file_is_refused() -> None:
@@ -159,9 +157,9 @@ def test_printing_to_no_file_is_refused() -> None:
 
 def test_keywords_go_over_the_option_object() -> None:
     """What is written at the call is nearer than what was shared."""
-    shared: Grouped[Any, Any] = Grouped(name="a", key_serde="string")
-    options = options_of(Grouped, shared, name="b", value_serde=None)
-    assert options == Grouped(name="b", key_serde="string")
+    shared: Grouped[Any, Any] = Grouped(name="a", key="string")
+    options = options_of(Grouped, shared, name="b", value=None)
+    assert options == Grouped(name="b", key="string")
     assert options_of(Grouped, "c") == Grouped(name="c")
 
 

@@ -242,12 +242,12 @@ def test_option_objects_and_keywords_build_the_same() -> None:
     """Two spellings, one topology."""
 
     def with_options(builder: StreamsBuilder) -> None:
-        stream = builder.stream("in", Consumed(name="s", key_serde="string", value_serde="long"))
-        stream.group_by(value_of, Grouped(name="g", key_serde="long")).count()
+        stream = builder.stream("in", Consumed(name="s", key="string", value="long"))
+        stream.group_by(value_of, Grouped(name="g", key="long")).count()
 
     def with_keywords(builder: StreamsBuilder) -> None:
         stream = builder.stream("in", key="string", value="long", name="s")
-        stream.group_by(value_of, name="g", key_serde="long").count()
+        stream.group_by(value_of, name="g", key="long").count()
 
     assert lines(graph_of(with_options)) == lines(graph_of(with_keywords))
 

@@ -155,7 +155,7 @@ def test_final_results_are_not_cached(windows: Any) -> None:
 
     def program(builder: StreamsBuilder) -> None:
         windowed = _grouped(builder).windowed_by(windows)
-        windowed.emit_strategy(EmitStrategy.on_window_close()).count()
+        windowed.emit_strategy(EmitStrategy.ON_WINDOW_CLOSE).count()
 
     assert not _store(program).caching
 
@@ -164,7 +164,7 @@ def test_unlimited_windows_cannot_emit_on_close() -> None:
     """They never close."""
     windowed = _grouped(StreamsBuilder()).windowed_by(UnlimitedWindows.of())
     with pytest.raises(InvalidArgumentError) as caught:
-        windowed.emit_strategy(EmitStrategy.on_window_close())
+        windowed.emit_strategy(EmitStrategy.ON_WINDOW_CLOSE)
     assert caught.value.code == "window-never-closes"
 
 

@@ -31,7 +31,7 @@ def run_of_least() -> CutRun:
     """A task whose store cannot hold the least of no numbers: columns find out at the end."""
     builder = ps.StreamsBuilder()
     grouped = builder.stream("in", key="string", value="json").group_by_key()
-    grouped.aggregate(ps.min_(ps.col("n")), materialized="least", value_serde="json")
+    grouped.aggregate(ps.min_(ps.col("n")), materialized="least", value="json")
     graph = builder.build().graph
     return CutRun(graph, extractor="FailOnInvalidTimestamp", vectorize="strict")
 
@@ -58,7 +58,7 @@ def test_functions_of_the_user_begin_with_smaller_pieces() -> None:
     """They may be slow; each piece is twice as large as the one before."""
     builder = ps.StreamsBuilder()
     builder.stream("in", key="string", value="json").map_values(lambda value: {"m": value["n"]}).to(
-        "out", value_serde="json"
+        "out", value="json"
     )
     run = CutRun(builder.build().graph, extractor="FailOnInvalidTimestamp", vectorize="strict")
     given = [("in", columns([b'{"n":1}'] * 20_000))]
@@ -167,7 +167,7 @@ def windowed(builder: ps.StreamsBuilder) -> Any:
 def joined(builder: ps.StreamsBuilder) -> Any:
     rows = builder.table("rows", materialized="rows", key="string", value="json")
     stream = builder.stream("in", key="string", value="json")
-    return stream.join(rows, ps.left).to("out", value_serde="json")
+    return stream.join(rows, ps.left).to("out", value="json")
 
 
 @pytest.mark.parametrize(
@@ -278,9 +278,7 @@ def test_what_a_piece_has_seen_holds_for_the_next_one(
     """Stream time closes windows, and batches before this one count, too."""
     monkeypatch.setattr(source_columns, "_PIECE", size)
     builder = ps.StreamsBuilder()
-    windowed(builder).count("kept").to_stream(ps.key["start"]).to(
-        "out", key_serde="json", value_serde="long"
-    )
+    windowed(builder).count("kept").to_stream(ps.key["start"]).to("out", key="json", value="long")
     rows = [(0, 1), (25_000, 2), (3_000, 3), (29_999, 4), (19_999, 5), (25_000, 6)]
     with TopologyTestDriver(builder.build(), engine=engine) as driver:
         driver.pipe_batch({"in": [("k", {"n": n}, time) for time, n in rows]})

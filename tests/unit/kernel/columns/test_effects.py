@@ -23,7 +23,7 @@ def joined() -> ps.Topology:
     rows = builder.table("rows", materialized="rows", key="string", value="json")
     both = ps.struct(one=ps.left["n"], other=ps.right["n"])
     stream = builder.stream("in", key="string", value="json")
-    stream.left_join(rows, both).to("out", key_serde="string", value_serde="json")
+    stream.left_join(rows, both).to("out", key="string", value="json")
     return builder.build()
 
 

@@ -18,7 +18,7 @@ def written(extract: Extract, values: list[Any], engine: Any = "columns") -> tup
     """Run values through one batch; return the times of the results, and how the batch ran."""
     builder = ps.StreamsBuilder()
     stream = builder.stream("in", key="string", value="json", timestamp_extractor=extract)
-    stream.to("out", key_serde="string", value_serde="json")
+    stream.to("out", key="string", value="json")
     with TopologyTestDriver(builder.build(), engine=engine) as driver:
         driver.pipe_batch({"in": [TestRecord("k", value, 7) for value in values]})
         times = [record.timestamp for record in driver.read_records("out")]

@@ -99,9 +99,9 @@ def test_expressions_and_counts_run_over_columns() -> None:
     def build(builder: ps.StreamsBuilder) -> None:
         grouped = numbers(builder).filter(ps.col("n") > 0).group_by_key()
         grouped.count().to_stream().map_values(str)
-        grouped.aggregate(ps.sum_(ps.col("n")), value_serde="double")
+        grouped.aggregate(ps.sum_(ps.col("n")), value="double")
         grouped.aggregate(n=ps.count(), least=ps.min_(ps.col("n")))
-        grouped.reduce(max, value_serde="json")
+        grouped.reduce(max, value="json")
 
     plan = planned(build)
     assert plan.is_vectorised
@@ -113,22 +113,22 @@ def test_expressions_and_counts_run_over_columns() -> None:
     [
         (lambda b: numbers(b).to(lambda k, v, c: "out"), "a function chooses its topic"),
         (
-            lambda b: numbers(b).group_by_key().reduce(noted, value_serde="json"),
+            lambda b: numbers(b).group_by_key().reduce(noted, value="json"),
             "its reducer is a Python function",
         ),
         (lambda b: b.stream("in", key="string", value="pickle"), "value serde PickleSerde"),
         (lambda b: b.stream("in", key="pickle", value="json"), "key serde PickleSerde"),
-        (lambda b: numbers(b).to("out", key_serde="pickle"), "key serde PickleSerde"),
-        (lambda b: numbers(b).to("out", value_serde="pickle"), "value serde PickleSerde"),
+        (lambda b: numbers(b).to("out", key="pickle"), "key serde PickleSerde"),
+        (lambda b: numbers(b).to("out", value="pickle"), "value serde PickleSerde"),
         (
             lambda b: numbers(b).group_by_key().count(
-                ps.Materialized(name="s", key_serde="pickle")
+                ps.Materialized(name="s", key="pickle")
             ),
             "key of store 's': serde PickleSerde",
         ),
         (
             lambda b: numbers(b).group_by_key().aggregate(
-                ps.sum_(ps.col("n")), materialized="s", value_serde="pickle"
+                ps.sum_(ps.col("n")), materialized="s", value="pickle"
             ),
             "value of store 's': serde PickleSerde",
         ),
@@ -137,7 +137,7 @@ def test_expressions_and_counts_run_over_columns() -> None:
             "a function chooses its topic or partition",
         ),
         (
-            lambda b: windowed(b).emit_strategy(ps.EmitStrategy.on_window_close()).count(),
+            lambda b: windowed(b).emit_strategy(ps.EmitStrategy.ON_WINDOW_CLOSE).count(),
             "it emits final results",
         ),
         (
@@ -145,11 +145,11 @@ def test_expressions_and_counts_run_over_columns() -> None:
             "its windows are unlimited",
         ),
         (
-            lambda b: windowed(b).reduce(noted, value_serde="json"),
+            lambda b: windowed(b).reduce(noted, value="json"),
             "its aggregator is a Python function",
         ),
         (
-            lambda b: windowed(b).count(ps.Materialized(value_serde="double")),
+            lambda b: windowed(b).count(ps.Materialized(value="double")),
             "states may change in a store with DoubleSerde",
         ),
         (
@@ -182,15 +182,15 @@ def test_functions_without_side_effects_run_over_columns() -> None:
 
     def build(builder: ps.StreamsBuilder) -> None:
         stream = numbers(builder).filter(lambda key, value: value["n"] > 1)
-        stream.map(lambda key, value: (key, {**value, "m": 1})).to("one", value_serde="json")
+        stream.map(lambda key, value: (key, {**value, "m": 1})).to("one", value="json")
         words = stream.flat_map_values(lambda value: value["s"].split(" "))
-        words.to("other", value_serde="string")
+        words.to("other", value="string")
         grouped = stream.group_by_key()
         total = grouped.aggregate(
-            lambda: 0.0, lambda key, value, sum_: sum_ + value["n"], value_serde="double"
+            lambda: 0.0, lambda key, value, sum_: sum_ + value["n"], value="double"
         )
-        total.to_stream(lambda key, value: f"{key}!").to("totals", value_serde="double")
-        windowed(builder).reduce(lambda one, other: one, value_serde="json")
+        total.to_stream(lambda key, value: f"{key}!").to("totals", value="double")
+        windowed(builder).reduce(lambda one, other: one, value="json")
 
     assert planned(build).why_not == {}
 
@@ -200,8 +200,8 @@ def test_paths_that_meet_again_in_a_topic_keep_their_order() -> None:
 
     def build(builder: ps.StreamsBuilder) -> None:
         words = builder.stream("in", key="string", value="string")
-        words.to("out", value_serde="string")
-        words.map_values(ps.value.upper()).to("out", value_serde="string")
+        words.to("out", value="string")
+        words.map_values(ps.value.upper()).to("out", value="string")
 
     assert "its paths meet again in topic 'out'" in planned(build).why_not.values()
 
@@ -211,7 +211,7 @@ def test_table_and_its_join_take_turns() -> None:
 
     def build(builder: ps.StreamsBuilder) -> None:
         rows = builder.table("rows", materialized="rows", key="string", value="json")
-        numbers(builder).join(rows, ps.left.with_fields(r=ps.right)).to("out", value_serde="json")
+        numbers(builder).join(rows, ps.left.with_fields(r=ps.right)).to("out", value="json")
 
     plan = planned(build)
     assert plan.is_vectorised
@@ -223,8 +223,8 @@ def test_a_table_that_is_joined_and_read_keeps_both_from_columns() -> None:
 
     def build(builder: ps.StreamsBuilder) -> None:
         rows = table(builder)
-        rows.to_stream().to("copy", value_serde="json")
-        numbers(builder).join(rows, ps.left.with_fields(r=ps.right)).to("out", value_serde="json")
+        rows.to_stream().to("copy", value="json")
+        numbers(builder).join(rows, ps.left.with_fields(r=ps.right)).to("out", value="json")
 
     reason = "inputs share store 'rows', and a node with a cache runs once per batch"
     assert [*planned(build).why_not.values()] == [reason]
@@ -244,7 +244,7 @@ def counted(builder: ps.StreamsBuilder) -> Any:
 @pytest.mark.parametrize(
     "build",
     [
-        lambda b: counted(b).map_values(lambda n: noted(n) + 1).to("out", value_serde="long"),
+        lambda b: counted(b).map_values(lambda n: noted(n) + 1).to("out", value="long"),
         lambda b: counted(b).peek(print),
     ],
 )
@@ -257,7 +257,7 @@ def test_anything_behind_a_cached_fold_is_left_to_its_cache(build: Build) -> Non
 
 def test_expressions_behind_a_cached_fold_stay_columns() -> None:
     """The cache is only asked where it has to be."""
-    plan = planned(lambda b: counted(b).map_values(str).to("out", value_serde="string"))
+    plan = planned(lambda b: counted(b).map_values(str).to("out", value="string"))
     assert plan.is_vectorised
     assert not plan.is_handed_off
 
@@ -267,8 +267,8 @@ def test_paths_that_meet_behind_a_cached_fold_keep_their_order() -> None:
 
     def build(builder: ps.StreamsBuilder) -> None:
         stream = numbers(builder)
-        stream.map_values(str).to("out", value_serde="string")
-        stream.group_by_key().count("counts").to_stream().peek(print).to("out", value_serde="long")
+        stream.map_values(str).to("out", value="string")
+        stream.group_by_key().count("counts").to_stream().peek(print).to("out", value="long")
 
     assert "its paths meet again in topic 'out'" in planned(build).why_not.values()
 
@@ -289,7 +289,7 @@ def test_records_past_a_fold_keep_it_from_columns() -> None:
     def build(builder: ps.StreamsBuilder) -> None:
         stream = numbers(builder)
         results = stream.group_by_key().count("counts").to_stream().peek(print)
-        stream.merge(results).to("out", value_serde="json")
+        stream.merge(results).to("out", value="json")
 
     assert not planned(build).is_vectorised
 
@@ -301,19 +301,19 @@ def uncached(builder: ps.StreamsBuilder) -> Any:
 
 def summed(builder: ps.StreamsBuilder) -> Any:
     total = ps.sum_(ps.col("n"))
-    return numbers(builder).group_by_key().aggregate(total, value_serde="double").to_stream()
+    return numbers(builder).group_by_key().aggregate(total, value="double").to_stream()
 
 
 @pytest.mark.parametrize(
     ("build", "hides_order", "runs_once", "is_handed_off"),
     [
-        (lambda b: counted(b).to("out", value_serde="long"), True, True, False),
+        (lambda b: counted(b).to("out", value="long"), True, True, False),
         (lambda b: counted(b).peek(print), False, True, True),
-        (lambda b: uncached(b).to("out", value_serde="long"), False, False, False),
-        (lambda b: summed(b).to("out", value_serde="double"), False, True, False),
+        (lambda b: uncached(b).to("out", value="long"), False, False, False),
+        (lambda b: summed(b).to("out", value="double"), False, True, False),
         (lambda b: windowed(b).count("counts"), False, True, False),
         (lambda b: table(b), False, False, False),
-        (lambda b: table(b).to_stream().to("out", value_serde="json"), False, True, False),
+        (lambda b: table(b).to_stream().to("out", value="json"), False, True, False),
     ],
     ids=["count", "handed off", "uncached", "sum", "windows", "table", "table with readers"],
 )
@@ -335,7 +335,7 @@ def test_a_repartition_topic_is_internal() -> None:
 
     def build(builder: ps.StreamsBuilder) -> None:
         moved = numbers(builder).select_key(ps.col("s")).group_by_key(
-            ps.Grouped(key_serde="string", value_serde="json")
+            ps.Grouped(key="string", value="json")
         )  # fmt: skip
         moved.count("counts")
 
@@ -349,7 +349,7 @@ def test_a_table_that_is_joined_with_its_own_changes_takes_records_one_by_one() 
 
     def build(builder: ps.StreamsBuilder) -> None:
         rows = table(builder)
-        rows.to_stream().join(rows, ps.left).to("out", value_serde="json")
+        rows.to_stream().join(rows, ps.left).to("out", value="json")
 
     assert "a later node uses store 'rows' again" in planned(build).why_not.values()
 

@@ -33,7 +33,7 @@ def why_not(build: Any) -> str:
 def test_joined_tables_send_in_the_order_of_their_stores() -> None:
     def build(builder: ps.StreamsBuilder) -> None:
         one, other = table(builder, "one"), table(builder, "other")
-        other.join(one, both(one, other)).to_stream().to("out", value_serde="json")
+        other.join(one, both(one, other)).to_stream().to("out", value="json")
 
     assert turns(build) == ["one", "other"]
 
@@ -41,9 +41,9 @@ def test_joined_tables_send_in_the_order_of_their_stores() -> None:
 def test_table_behind_another_waits_for_its_turn() -> None:
     def build(builder: ps.StreamsBuilder) -> None:
         one, other = table(builder, "one"), table(builder, "other")
-        kept = ps.Materialized(name="both", value_serde="json")
+        kept = ps.Materialized(name="both", value="json")
         joined = one.join(other, both(one, other), materialized=kept)
-        joined.to_stream().to("out", value_serde="json")
+        joined.to_stream().to("out", value="json")
 
     plan = planned(build)
     assert {each.node.store: each.waits for each in plan.turns} == {
@@ -57,7 +57,7 @@ def test_table_behind_another_waits_for_its_turn() -> None:
 def test_a_node_behind_two_tables_has_one_executor() -> None:
     def build(builder: ps.StreamsBuilder) -> None:
         one, other = table(builder, "one"), table(builder, "other")
-        one.join(other, both(one, other)).to_stream().to("out", value_serde="json")
+        one.join(other, both(one, other)).to_stream().to("out", value="json")
 
     below = [each for source in planned(build).sources.values() for each in source.below()]
     by_name: dict[str, set[int]] = {}
@@ -69,7 +69,7 @@ def test_a_node_behind_two_tables_has_one_executor() -> None:
 def test_table_without_a_cache_takes_turns_with_the_other_input() -> None:
     def build(builder: ps.StreamsBuilder) -> None:
         one, other = table(builder, "one"), table(builder, "other", is_cached=False)
-        one.join(other, both(one, other)).to_stream().to("out", value_serde="json")
+        one.join(other, both(one, other)).to_stream().to("out", value="json")
 
     assert why_not(build) == (
         "inputs share store 'other', and a node with a cache runs once per batch"
@@ -79,7 +79,7 @@ def test_table_without_a_cache_takes_turns_with_the_other_input() -> None:
 def test_inputs_that_share_a_topic_in_front_of_a_cache_take_turns() -> None:
     def build(builder: ps.StreamsBuilder) -> None:
         one, other = table(builder, "one"), table(builder, "other")
-        one.join(other, both(one, other)).to_stream().to("out", value_serde="json")
+        one.join(other, both(one, other)).to_stream().to("out", value="json")
         builder.stream("more", key="string", value="json").to("out")
 
     assert why_not(build) == (
@@ -92,7 +92,7 @@ def test_table_whose_changes_meet_functions_behind_its_cache_is_flushed_by_recor
         one, other = table(builder, "one"), table(builder, "other")
         seen: list[Any] = []
         one.to_stream().for_each(lambda key, value: seen.append(key))
-        one.join(other, both(one, other)).to_stream().to("out", value_serde="json")
+        one.join(other, both(one, other)).to_stream().to("out", value="json")
 
     assert not planned(build).is_vectorised or planned(build).islands
 
@@ -102,9 +102,9 @@ def test_table_that_is_read_between_its_changes_and_its_flush_takes_single_recor
 
     def build(builder: ps.StreamsBuilder) -> None:
         one, other = table(builder, "one"), table(builder, "other")
-        kept = ps.Materialized(name="first", key_serde="string", value_serde="json")
+        kept = ps.Materialized(name="first", key="string", value="json")
         first = one.filter(ps.col("n") > 1, kept)
-        first.join(other, both(one, other)).to_stream().to("out", value_serde="json")
+        first.join(other, both(one, other)).to_stream().to("out", value="json")
 
     assert why_not(build).endswith(" reads store 'first' before its flush")
 
@@ -112,9 +112,9 @@ def test_table_that_is_read_between_its_changes_and_its_flush_takes_single_recor
 def test_table_on_the_way_to_a_join_that_is_flushed_in_time_has_its_turn() -> None:
     def build(builder: ps.StreamsBuilder) -> None:
         one = table(builder, "one")
-        kept = ps.Materialized(name="first", key_serde="string", value_serde="json")
+        kept = ps.Materialized(name="first", key="string", value="json")
         first = one.filter(ps.col("n") > 1, kept)
         other = table(builder, "other")
-        first.join(other, both(one, other)).to_stream().to("out", value_serde="json")
+        first.join(other, both(one, other)).to_stream().to("out", value="json")
 
     assert turns(build) == ["one", "first", "other"]

@@ -23,7 +23,7 @@ def shown(found: PassPlan) -> list[tuple[Any, ...]]:
 def test_a_repartition_topic_divides_a_topology_into_passes() -> None:
     """The pass that reads a topic comes behind the one that writes it."""
     builder = ps.StreamsBuilder()
-    grouped = builder.stream("in", key=str, value=str).group_by(lambda k, v: v, key_serde=str)
+    grouped = builder.stream("in", key=str, value=str).group_by(lambda k, v: v, key=str)
     grouped.count("counts")
     found = plan(builder, partitions=3)
     topic = "counts-repartition"

@@ -22,7 +22,7 @@ Table = list[dict[str, Any]]
 def counting() -> Work:
     builder = ps.StreamsBuilder()
     grouped = builder.stream("in", key=str, value=str).group_by_key()
-    grouped.count("counts").to_stream().to("out", key_serde=str, value_serde=int)
+    grouped.count("counts").to_stream().to("out", key=str, value=int)
     graph = builder.build().graph
     plan = plan_passes(graph, {"in": 2}, ["in"])
     config = {"application.id": "app", "statestore.cache.max.bytes": 0}

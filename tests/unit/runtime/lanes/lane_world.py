@@ -46,7 +46,7 @@ def two_stages(builder: ps.StreamsBuilder) -> None:
 def with_table(builder: ps.StreamsBuilder) -> None:
     table = builder.global_table("prices")
     stream = builder.stream("in")
-    stream.join(table, lambda left, right: right, key_selector=lambda key, value: key).to("out")
+    stream.join(table, lambda left, right: right, key=lambda key, value: key).to("out")
 
 
 class Scheduling(ps.Processor):

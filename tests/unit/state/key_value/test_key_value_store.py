@@ -186,7 +186,7 @@ def test_value_that_does_not_fit_names_store_part_type_and_serde() -> None:
     with pytest.raises(SerializationError) as caught:
         store.put("a", "text")
     message = str(caught.value)
-    for part in ("'store'", "value 'text'", "'str'", "LongSerde", "value_serde"):
+    for part in ("'store'", "value 'text'", "'str'", "LongSerde", "serde of values"):
         assert part in message
     with pytest.raises(SerializationError, match="key 5 of type 'int' does not fit StringSerde"):
         store.get(5)

@@ -114,7 +114,7 @@ REFUSED: dict[str, tuple[Program, Program, tuple[str, ...]]] = {
     ),
     "another serde of the input": (
         counts,
-        lambda b: b.stream("words", value_serde="json").group_by_key().count("counts"),
+        lambda b: b.stream("words", value="json").group_by_key().count("counts"),
         ("value json",),
     ),
     "another operator": (
@@ -299,8 +299,8 @@ def test_format_of_a_repartition_topic_may_change_once_it_is_empty() -> None:
     """The runtime looks whether records of the former plan wait in it."""
 
     def grouped(builder: ps.StreamsBuilder, serde: str) -> None:
-        words = builder.stream("words", value_serde="string")
-        words.repartition(name="by", value_serde=serde).to("out")
+        words = builder.stream("words", value="string")
+        words.repartition(name="by", value=serde).to("out")
 
     found = upgraded(lambda b: grouped(b, "string"), lambda b: grouped(b, "json"))
     assert found.changed_sections == {topic_section("by-repartition")}

@@ -79,7 +79,7 @@ def count_options(
     is for sliding windows, where they do not.
     """
     if options is None:
-        return Materialized(key_serde=grouping.key_serde, value_serde=Serdes.long())
+        return Materialized(key=grouping.key_serde, value=Serdes.long())
     if options.store_name is None and skips_number:
         grouping.graph.names.new_store_name("KSTREAM-AGGREGATE-")
-    return options if options.value_serde else options.with_value_serde(Serdes.long())
+    return options if options.value else options.with_value(Serdes.long())

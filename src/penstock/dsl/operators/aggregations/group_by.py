@@ -43,16 +43,16 @@ def grouping_options(
     keyword arguments, it is the serde of the stream.
     """
     if not isinstance(given, Grouped) and any(keywords.values()):
-        keywords["value_serde"] = keywords["value_serde"] or stream.value_serde
+        keywords["value"] = keywords["value"] or stream.value_serde
         if keeps_key:
-            keywords["key_serde"] = keywords["key_serde"] or stream.key_serde
+            keywords["key"] = keywords["key"] or stream.key_serde
     return given_options(Grouped, given, **keywords)
 
 
 def group_stream_by_key(stream: Stream, options: Grouped[Any, Any] | None) -> Grouping:
     """Group by the key of the stream, with the stream's serdes unless options are given."""
     if options is None:
-        options = Grouped(key_serde=stream.key_serde, value_serde=stream.value_serde)
+        options = Grouped(key=stream.key_serde, value=stream.value_serde)
     return _grouping(stream, options)
 
 
@@ -61,7 +61,7 @@ def group_stream_by(
 ) -> Grouping:
     """Group by a new key. This always needs a repartition topic."""
     if options is None:
-        options = Grouped(value_serde=stream.value_serde)
+        options = Grouped(value=stream.value_serde)
     node = key_selection(stream, "group_by", fn, options.name)
     return _grouping(stream.then(node, key_changed=True), options)
 
@@ -72,8 +72,8 @@ def _grouping(stream: Stream, options: Grouped[Any, Any]) -> Grouping:
         node=stream.node,
         graph=stream.graph,
         sources=stream.sources,
-        key_serde=resolve_serde(options.key_serde),
-        value_serde=resolve_serde(options.value_serde),
+        key_serde=resolve_serde(options.key),
+        value_serde=resolve_serde(options.value),
         key_changed=stream.key_changed,
         topic_name=options.name,
     )

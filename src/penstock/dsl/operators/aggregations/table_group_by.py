@@ -100,6 +100,6 @@ def group_table(
         node=node,
         graph=graph,
         name=options.name,
-        key_serde=resolve_serde(options.key_serde),
-        value_serde=resolve_serde(options.value_serde),
+        key_serde=resolve_serde(options.key),
+        value_serde=resolve_serde(options.value),
     )

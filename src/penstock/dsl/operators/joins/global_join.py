@@ -25,7 +25,7 @@ def join_stream_with_global_table(
 ) -> Stream:
     """Add a join. It needs no repartition, and does not change whether one is needed later."""
     operator = "left_join" if is_left else "join"
-    check_arity(operator, "key_selector", key_selector, "key", "value")
+    check_arity(operator, "key", key_selector, "key", "value")
     check_fields(operator, key_selector, stream.key_serde, stream.value_serde)
     shapes = ("left", "right"), ("key", "left", "right")
     with_key = number_of_arguments(operator, "joiner", joiner, *shapes) == 3

@@ -152,17 +152,17 @@ def join_streams(
         graph=graph,
         sources=sources,
         # No key serde is inherited: those of the two sides may differ.
-        key_serde=resolve_serde(options.key_serde),
+        key_serde=resolve_serde(options.key),
     )
 
 
 def _repartitioned(
     left: Stream, right: Stream, options: StreamJoined[Any, Any, Any]
 ) -> tuple[Stream, Stream]:
-    name, key_serde = options.name, resolve_serde(options.key_serde)
+    name, key_serde = options.name, resolve_serde(options.key)
     left_name, right_name = (None, None) if name is None else (f"{name}-left", f"{name}-right")
-    left = repartition_for_join(left, left_name, key_serde, resolve_serde(options.value_serde))
-    other_serde = resolve_serde(options.other_value_serde)
+    left = repartition_for_join(left, left_name, key_serde, resolve_serde(options.value))
+    other_serde = resolve_serde(options.other_value)
     return left, repartition_for_join(right, right_name, key_serde, other_serde)
 
 

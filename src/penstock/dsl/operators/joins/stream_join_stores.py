@@ -49,7 +49,7 @@ def join_stores(
     right_name = generated_right if name is None else name + _suffix(kind, is_left=False)
     planned = _Planner(graph, windows, options)
     left_serde, right_serde = (
-        resolve_serde(options.value_serde), resolve_serde(options.other_value_serde)
+        resolve_serde(options.value), resolve_serde(options.other_value)
     )  # fmt: skip
     left = planned.window_store(options.this_store, left_name, left_serde)
     right = planned.window_store(options.other_store, right_name, right_serde)
@@ -70,7 +70,7 @@ class _Planner:
     ) -> None:
         self._windows = windows
         self._options = options
-        self._key_serde = resolve_serde(options.key_serde)
+        self._key_serde = resolve_serde(options.key)
         self._given_type = store_type_of(options.store_type)
         self._type = self._given_type or graph.default_store_type
         self._retention_ms = windows.size_ms + windows.grace_ms
@@ -95,8 +95,8 @@ class _Planner:
             name=f"{self._outer_name(kind, generated_left)}-store",
             kind=StoreKind.OUTER_JOIN,
             key_serde=self._key_serde,
-            value_serde=resolve_serde(options.value_serde),
-            other_value_serde=resolve_serde(options.other_value_serde),
+            value_serde=resolve_serde(options.value),
+            other_value_serde=resolve_serde(options.other_value),
             retention_ms=self._retention_ms,
             window_size_ms=self._windows.size_ms,
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 from penstock.dsl.operators.joins.global_join import join_stream_with_global_table
@@ -14,8 +15,10 @@ from penstock.dsl.options.stream_options import not_none, options_of
 from penstock.dsl.plan.stream import Stream
 from penstock.dsl.plan.table import GlobalTable, Table
 from penstock.errors import InvalidArgumentError
+from penstock.expr.expression import Expression
 from penstock.model.site import caller_site
 from penstock.model.windows.definitions import JoinWindows
+from penstock.serde.base import Serde
 from penstock.topology.nodes import JoinKind
 
 
@@ -25,21 +28,21 @@ class JoinArguments:
 
     joiner: Callable[..., Any]
     windows: JoinWindows | None = None
-    key_selector: Callable[[Any, Any], Any] | None = None
+    key: Any = None
+    value: Any = None
+    other_value: Any = None
     joined: Joined[Any, Any, Any] | str | None = None
     stream_joined: StreamJoined[Any, Any, Any] | str | None = None
     name: str | None = None
-    serdes: Mapping[str, Any] = field(default_factory=dict)
 
-
-def join_serdes(key_serde: Any, value_serde: Any, other_value_serde: Any) -> dict[str, Any]:
-    """Return the serdes that are given, by name of the option."""
-    given = {
-        "key_serde": key_serde,
-        "value_serde": value_serde,
-        "other_value_serde": other_value_serde,
-    }
-    return {name: serde for name, serde in given.items() if serde is not None}
+    def serdes(self, kind: JoinKind, what: str) -> dict[str, Any]:
+        """Return the serdes that are given; refuse a function, which only a global table takes."""
+        if isinstance(self.key, FunctionType | Expression):
+            problem = f"key={self.key!r} finds a key, which means nothing for a join {what}"
+            fix = "give the serde of the keys; to join on another key, use select_key(…) first"
+            raise _misfit(kind, problem, fix)
+        given = {"key": self.key, "value": self.value, "other_value": self.other_value}
+        return {name: serde for name, serde in given.items() if serde is not None}
 
 
 def join_stream(stream: Stream, kind: JoinKind, other: Any, given: JoinArguments) -> Stream:
@@ -61,16 +64,18 @@ def _with_stream(stream: Stream, kind: JoinKind, right: Stream, given: JoinArgum
     if given.windows is None:
         fix = 'give windows, such as JoinWindows.of_time_difference_with_no_grace("5m")'
         raise _misfit(kind, "two streams are joined within windows, and none are given", fix)
-    _refuse(kind, "of two streams", {"key_selector": given.key_selector, "joined": given.joined})
-    how = options_of(StreamJoined, given.stream_joined, name=given.name, **given.serdes)
+    _refuse(kind, "of two streams", {"joined": given.joined})
+    serdes = given.serdes(kind, "of two streams")
+    how = options_of(StreamJoined, given.stream_joined, name=given.name, **serdes)
     return join_streams(stream, right, kind, given.joiner, given.windows, how)
 
 
 def _with_table(stream: Stream, kind: JoinKind, table: Table, given: JoinArguments) -> Stream:
     _refuse_outer(kind, "table")
-    misfits = {"windows": given.windows, "key_selector": given.key_selector}
-    _refuse(kind, "with a table", misfits | {"stream_joined": given.stream_joined})
-    how = options_of(Joined, given.joined, name=given.name, **given.serdes)
+    misfits = {"windows": given.windows, "stream_joined": given.stream_joined}
+    _refuse(kind, "with a table", misfits)
+    serdes = given.serdes(kind, "with a table")
+    how = options_of(Joined, given.joined, name=given.name, **serdes)
     return join_stream_with_table(stream, table, given.joiner, how, is_left=kind is JoinKind.LEFT)
 
 
@@ -78,14 +83,19 @@ def _with_global_table(
     stream: Stream, kind: JoinKind, table: GlobalTable, given: JoinArguments
 ) -> Stream:
     _refuse_outer(kind, "global table")
-    if given.key_selector is None:
-        fix = "give key_selector=lambda key, value: … that finds the global table's key"
+    fix = "give key=lambda key, value: … that finds the global table's key"
+    if given.key is None:
         raise _misfit(kind, "the key to look up in the global table is not given", fix)
-    misfits = {"windows": given.windows, "joined": given.joined, **given.serdes}
-    _refuse(kind, "with a global table", misfits | {"stream_joined": given.stream_joined})
+    if isinstance(given.key, type | str | Serde):
+        raise _misfit(kind, f"key={given.key!r} is a serde, and a global table has its own", fix)
+    misfits = {
+        name: getattr(given, name)
+        for name in ("windows", "joined", "stream_joined", "value", "other_value")
+    }
+    _refuse(kind, "with a global table", misfits)
     is_left = kind is JoinKind.LEFT
     return join_stream_with_global_table(
-        stream, table, given.key_selector, given.joiner, given.name, is_left=is_left
+        stream, table, given.key, given.joiner, given.name, is_left=is_left
     )
 
 

@@ -59,7 +59,7 @@ def join_stream_with_table(
     shapes = ("left", "right"), ("key", "left", "right")
     with_key = number_of_arguments(operator, "joiner", joiner, *shapes) == 3
     check_fields(operator, joiner, stream.value_serde, table.value_serde)
-    key_serde, value_serde = resolve_serde(options.key_serde), resolve_serde(options.value_serde)
+    key_serde, value_serde = resolve_serde(options.key), resolve_serde(options.value)
     stream = repartition_for_join(stream, options.name, key_serde, value_serde)
     key_serde, value_serde = key_serde or stream.key_serde, value_serde or stream.value_serde
     sources = copartition(stream, [table])

@@ -109,7 +109,7 @@ class BranchedKStream(Generic[K, V]):
             fn: From the branch to the stream in the result; if it returns None, there is none.
             consumer: Is called with the branch, which then is not part of the result.
         """
-        options = options_of(Branched, branched, name=name, function=fn, consumer=consumer)
+        options = options_of(Branched, branched, name=name, fn=fn, consumer=consumer)
         self._keep(self._splitter.add(predicate, options.name), options)
         return self
 
@@ -122,7 +122,7 @@ class BranchedKStream(Generic[K, V]):
         consumer: Callable[[KStream[K, V]], object] | None = None,
     ) -> dict[str, KStream[K, V]]:
         """Add a branch for all other records, and return the branches by name."""
-        options = options_of(Branched, branched, name=name, function=fn, consumer=consumer)
+        options = options_of(Branched, branched, name=name, fn=fn, consumer=consumer)
         self._keep(self._splitter.add_default(options.name), options)
         return self._branches
 
@@ -134,7 +134,7 @@ class BranchedKStream(Generic[K, V]):
         branch = self._face(stream)
         if options.consumer is not None:
             options.consumer(branch)
-        elif options.function is None:
+        elif options.fn is None:
             self._branches[stream.name] = branch
-        elif (made := options.function(branch)) is not None:
+        elif (made := options.fn(branch)) is not None:
             self._branches[stream.name] = made

@@ -43,7 +43,7 @@ def deduplicate_stream(
     generated = names.new_store_name(_PREFIX)
     given = options.store_name or options.name
     stream = repartition_for_join(
-        stream, given, resolve_serde(options.key_serde), resolve_serde(options.value_serde)
+        stream, given, resolve_serde(options.key), resolve_serde(options.value)
     )
     if given is None:
         stream.graph.note_generated(store=generated, changelog_topic=f"{generated}-changelog")
@@ -64,10 +64,10 @@ def _store(name: str, interval_ms: int, identities: Serde[Any] | None) -> Planne
 def _identities(
     stream: Stream, options: Deduplicated[Any, Any, Any], id_selector: object
 ) -> Serde[Any] | None:
-    keys = resolve_serde(options.key_serde) or stream.key_serde
+    keys = resolve_serde(options.key) or stream.key_serde
     if id_selector is None:
         return keys
-    return PairSerde(keys, resolve_serde(options.id_serde) or Serdes.json())
+    return PairSerde(keys, resolve_serde(options.id) or Serdes.json())
 
 
 def _positive(interval: Duration) -> int:

@@ -34,7 +34,7 @@ def for_each_record(stream: Stream, fn: Callable[[Any, Any], object], name: str 
 
 def print_stream(stream: Stream, options: Printed[Any, Any]) -> None:
     """Print a line per record. Without a label, it starts with the name of the stream's node."""
-    mapper = options.mapper or _pair
+    mapper = options.fn or _pair
     check_arity("print", "mapper", mapper, "key", "value")
     check_fields("print", mapper, stream.key_serde, stream.value_serde)
     action = PrintLine(options.label or stream.name, mapper, _emptied(options.file))

@@ -44,7 +44,7 @@ def derive(
     if options is not None:
         node.output_versioned = isinstance(options.store, VersionedBytesStoreSupplier)
     graph.add(node, table.node)
-    given = (None, None) if options is None else (options.key_serde, options.value_serde)
+    given = (None, None) if options is None else (options.key, options.value)
     return Table(
         name=node.name,
         node=node,

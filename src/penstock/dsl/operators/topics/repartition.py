@@ -161,9 +161,9 @@ def repartition(stream: Stream, options: Repartitioned[Any, Any]) -> Stream:
     """Send the stream through a topic of its own, whether its key has changed or not."""
     names = stream.graph.names
     prefix = options.name or names.new_processor_name("KSTREAM-REPARTITION-")
-    value_serde = resolve_serde(options.value_serde) or stream.value_serde
+    value_serde = resolve_serde(options.value) or stream.value_serde
     # As in Java, the topic does not inherit the stream's key serde, but later operators do.
-    key_serde = resolve_serde(options.key_serde)
+    key_serde = resolve_serde(options.key)
     node = new_repartition(
         stream.graph,
         prefix,
@@ -171,7 +171,7 @@ def repartition(stream: Stream, options: Repartitioned[Any, Any]) -> Stream:
         value_serde,
         name_is_given=options.name is not None,
         partitioner=options.partitioner,
-        partitions=_checked_partitions(options.number_of_partitions),
+        partitions=_checked_partitions(options.num_partitions),
         is_mergeable=False,
     )
     return stream.then(

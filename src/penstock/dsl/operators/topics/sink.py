@@ -27,8 +27,8 @@ def write_stream(
         Sink,
         topic=topic if isinstance(topic, str) else None,
         topic_extractor=extractor,
-        key_serde=resolve_serde(options.key_serde) or stream.key_serde,
-        value_serde=resolve_serde(options.value_serde) or stream.value_serde,
+        key_serde=resolve_serde(options.key) or stream.key_serde,
+        value_serde=resolve_serde(options.value) or stream.value_serde,
         partitioner=options.partitioner,
     )
     stream.then(Operator(stream.graph.names.given_or_new(options.name, "KSTREAM-SINK-"), make))
@@ -38,8 +38,8 @@ def write_and_read_stream(stream: Stream, topic: str, options: Produced[Any, Any
     """Write to a topic, and read it again: ``through``."""
     write_stream(stream, topic, options)
     consumed: Consumed[Any, Any] = Consumed(
-        key_serde=options.key_serde or stream.key_serde,
-        value_serde=options.value_serde or stream.value_serde,
+        key=options.key or stream.key_serde,
+        value=options.value or stream.value_serde,
         timestamp_extractor=FailOnInvalidTimestamp(),
     )
     return stream_from(stream.graph, topic, consumed)

@@ -69,8 +69,8 @@ def source_node(
         name=name,
         topics=topics,
         pattern=pattern,
-        key_serde=resolve_serde(consumed.key_serde),
-        value_serde=resolve_serde(consumed.value_serde),
+        key_serde=resolve_serde(consumed.key),
+        value_serde=resolve_serde(consumed.value),
         timestamp_extractor=consumed.timestamp_extractor,
         offset_reset=consumed.offset_reset,
         site=site,
@@ -88,8 +88,8 @@ def stream_from(graph: LogicalGraph, topics: Topics, consumed: Consumed[Any, Any
         node=node,
         graph=graph,
         sources=frozenset([name]),
-        key_serde=resolve_serde(consumed.key_serde),
-        value_serde=resolve_serde(consumed.value_serde),
+        key_serde=resolve_serde(consumed.key),
+        value_serde=resolve_serde(consumed.value),
     )
 
 

@@ -82,7 +82,7 @@ def table_from(
 ) -> Table:
     """Add a source, and return its table, which has a store if an operator needs one."""
     wanted = materialize(graph, _with_serdes(consumed, options), f"{not_none(topic, 'topic')}-")
-    consumed = replace(consumed, key_serde=wanted.key_serde, value_serde=wanted.value_serde)
+    consumed = replace(consumed, key=wanted.key_serde, value=wanted.value_serde)
     node = _source(graph, topic, consumed, wanted, TableFromTopic)
     node.output_versioned = wanted.is_versioned
     graph.add(node)
@@ -114,7 +114,7 @@ def global_table_from(
             fix="use a key-value store, or a table that is not global",
             at=caller_site(),
         )
-    consumed = replace(consumed, key_serde=wanted.key_serde, value_serde=wanted.value_serde)
+    consumed = replace(consumed, key=wanted.key_serde, value=wanted.value_serde)
     graph.add(_source(graph, topic, consumed, wanted, GlobalTableFromTopic))
     return GlobalTable(
         graph, wanted.store_name, wanted.queryable_store_name, wanted.key_serde, wanted.value_serde
@@ -128,7 +128,7 @@ def stream_to_table(
     graph, is_named = stream.graph, name is not None
     name = graph.names.given_or_new(name, _TO_TABLE)
     if options is None:
-        options = Materialized(key_serde=stream.key_serde, value_serde=stream.value_serde)
+        options = Materialized(key=stream.key_serde, value=stream.value_serde)
     wanted = materialize(graph, options, _TO_TABLE)
     key_serde = wanted.key_serde or stream.key_serde
     value_serde = wanted.value_serde or stream.value_serde
@@ -172,6 +172,6 @@ def _with_serdes(
     options = Materialized() if options is None else options
     return replace(
         options,
-        key_serde=resolve_serde(consumed.key_serde) or options.key_serde,
-        value_serde=resolve_serde(consumed.value_serde) or options.value_serde,
+        key=resolve_serde(consumed.key) or options.key,
+        value=resolve_serde(consumed.value) or options.value,
     )

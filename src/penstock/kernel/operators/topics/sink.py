@@ -142,7 +142,7 @@ class SinkExecutor(Executor[Sink]):
             "serialization",
             f"sink {self.node.name!r} cannot write the {part} {_plain(item)!r} to topic {topic!r}"
             f" with {type(serde).__name__}: {error}",
-            f"name the serde of the {part}s in this line: {part}_serde=…"
+            f"name the serde of the {part}s in this line: {part}=…"
             if isinstance(error, TypeError)
             else "write a value that the serde takes, or set production.exception.handler",
             self.node.site,

@@ -164,8 +164,8 @@ def _over_stream(
     fold: _Fold,
 ) -> Any:
     serdes: Any = {
-        "key_serde": lowering.plain_key_serde(step),
-        "value_serde": row_serde(fold.argument_types),
+        "key": lowering.plain_key_serde(step),
+        "value": row_serde(fold.argument_types),
     }
     pending = rows if isinstance(rows, PendingRows) else _pending(rows)
     if step.keeps_key:
@@ -222,8 +222,8 @@ def _store(step: AggregateStep, lowering: Lowering, fold: _Fold) -> Materialized
     retention = None if step.window_clause is None else retention_ms(step.window_clause)
     return Materialized(
         name=f"{step.name}-Aggregate-Materialize",
-        key_serde=lowering.plain_key_serde(step),
-        value_serde=row_serde([each.state_type for each in fold.aggregators]),
+        key=lowering.plain_key_serde(step),
+        value=row_serde([each.state_type for each in fold.aggregators]),
         retention=retention,
     )
 
@@ -295,8 +295,8 @@ def _over_table(
         regroup,
         Grouped(
             name=f"{step.name}-GroupBy",
-            key_serde=lowering.plain_key_serde(step),
-            value_serde=row_serde(fold.argument_types),
+            key=lowering.plain_key_serde(step),
+            value=row_serde(fold.argument_types),
         ),
     )
     table: KTable[Any, Any] = grouped.aggregate(

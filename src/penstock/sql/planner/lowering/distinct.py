@@ -36,7 +36,7 @@ def lower_distinct(
     together = (
         rows.filter(ColumnFunction(lambda key, row: row is not None))
         .map(ColumnFunction(keyed))
-        .repartition(name=step.name, key_serde=identities, value_serde=nothing)
+        .repartition(name=step.name, key=identities, value=nothing)
     )
     return together.process(lambda: _FirstOfEach(store.name, width), store.name)
 

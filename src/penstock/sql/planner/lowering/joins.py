@@ -42,8 +42,8 @@ def lower_join(step: JoinStep, lowering: Lowering, left: Any, right: Any) -> Any
     if isinstance(left, KStream):
         how: Joined[Any, Any, Any] = Joined(
             name=step.name,
-            key_serde=lowering.key_serde(step.left),
-            value_serde=lowering.value_serde(step.left),
+            key=lowering.key_serde(step.left),
+            value=lowering.value_serde(step.left),
         )
         if step.kind == "LEFT":
             return left.left_join(right, joiner, joined=how)
@@ -68,13 +68,13 @@ def _tables(
 ) -> KTable[Any, Any]:
     match step.kind:
         case "INNER":
-            return left.join(right, joiner, value_serde=serde)
+            return left.join(right, joiner, value=serde)
         case "LEFT":
-            return left.left_join(right, joiner, value_serde=serde)
+            return left.left_join(right, joiner, value=serde)
         case "RIGHT":
-            return right.left_join(left, _flipped(joiner), value_serde=serde)
+            return right.left_join(left, _flipped(joiner), value=serde)
         case "FULL":
-            return left.outer_join(right, joiner, value_serde=serde)
+            return left.outer_join(right, joiner, value=serde)
 
 
 def _streams(
@@ -101,9 +101,9 @@ def _stream_joined(
 ) -> StreamJoined[Any, Any, Any]:
     return StreamJoined(
         name=name,
-        key_serde=lowering.key_serde(left),
-        value_serde=lowering.value_serde(left),
-        other_value_serde=lowering.value_serde(right),
+        key=lowering.key_serde(left),
+        value=lowering.value_serde(left),
+        other_value=lowering.value_serde(right),
     )
 
 
@@ -170,4 +170,4 @@ def lower_foreign_key_join(
 
     join = left.left_join if step.kind == "LEFT" else left.join
     serde = lowering.value_serde(step)
-    return join(right, joiner, foreign_key=foreign_key, name=step.name, value_serde=serde)
+    return join(right, joiner, foreign_key=foreign_key, name=step.name, value=serde)

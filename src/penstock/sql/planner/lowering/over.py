@@ -34,7 +34,7 @@ def lower_over(step: OverStep, lowering: Lowering, rows: KStream[Any, Any]) -> K
     partition = lowering.values(step.partition_by, columns).one
     key_of = lowering.values(step.key_refs, columns).one
     together = there.map(ColumnFunction(lambda key, row: (partition(row), row))).repartition(
-        name=step.name, key_serde=partitions, value_serde=lowering.value_serde(step.input)
+        name=step.name, key=partitions, value=lowering.value_serde(step.input)
     )
     return together.process(lambda: _ThroughTopic(store.name, numbers, key_of), store.name)
 

@@ -48,7 +48,7 @@ def lower_project(step: ProjectStep, lowering: Lowering, rows: Any) -> Any:
         over_columns=only_rows(values.over_rows),
     )
     if isinstance(rows, KTable):
-        return rows.map_values(mapper, value_serde=lowering.value_serde(step))
+        return rows.map_values(mapper, value=lowering.value_serde(step))
     return rows.map_values(mapper)
 
 
@@ -90,8 +90,8 @@ def lower_union(step: UnionStep, lowering: Lowering, *streams: KStream[Any, Any]
 def _rekeyed_table(step: RekeyStep, lowering: Lowering, rows: KTable[Any, Any]) -> KTable[Any, Any]:
     """Write the rows of a table to a topic with the same keys in another format."""
     serdes: Any = {
-        "key_serde": lowering.key_serde(step),
-        "value_serde": lowering.value_serde(step),
+        "key": lowering.key_serde(step),
+        "value": lowering.value_serde(step),
     }
     # ksqlDB has a map here that leaves the rows as they are.
     lowering.skip_names(1)
@@ -111,8 +111,8 @@ def lower_unwindow(
         return (*key.key, *bounds), row
 
     serdes: Any = {
-        "key_serde": lowering.key_serde(step),
-        "value_serde": lowering.value_serde(step),
+        "key": lowering.key_serde(step),
+        "value": lowering.value_serde(step),
     }
     changes = rows.to_stream().map(ColumnFunction(plain)).repartition(name=step.name, **serdes)
     return changes.to_table(Materialized(name=f"{step.name}-Materialize", **serdes))

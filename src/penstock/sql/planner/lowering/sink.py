@@ -20,8 +20,8 @@ def lower_sink(plan: QueryPlan, rows: Any, lowering: Lowering) -> None:
     if plan.sink is None:
         stream.to(
             plan.id,
-            key_serde=lowering.key_serde(plan.step),
-            value_serde=lowering.value_serde(plan.step),
+            key=lowering.key_serde(plan.step),
+            value=lowering.value_serde(plan.step),
         )
         return
     sink = plan.sink
@@ -29,8 +29,8 @@ def lower_sink(plan: QueryPlan, rows: Any, lowering: Lowering) -> None:
         stream = stream.process(_timestamps(sink))
     stream.to(
         sink.topic,
-        key_serde=lowering.topic_key_serde(sink),
-        value_serde=lowering.topic_value_serde(sink),
+        key=lowering.topic_key_serde(sink),
+        value=lowering.topic_value_serde(sink),
     )
 
 

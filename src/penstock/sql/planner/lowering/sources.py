@@ -37,8 +37,8 @@ def lower_source(step: SourceStep, lowering: Lowering) -> Lowered:
         return rows
     store: Materialized[Any, Any] = Materialized(
         name=f"{step.name}-Reduce",
-        key_serde=lowering.key_serde(step),
-        value_serde=lowering.value_serde(step),
+        key=lowering.key_serde(step),
+        value=lowering.value_serde(step),
     )
     # There, a table is read by a source with a store of its own, and changed twice.
     lowering.skip_names(2)
@@ -52,8 +52,8 @@ def _stream(source: DataSource, lowering: Lowering) -> KStream[Any, Any]:
         is_read = any(_is_read(each, lowering) for each in steps)
         stream: KStream[Any, Any] = lowering.builder.stream(
             source.topic,
-            key_serde=lowering.topic_key_serde(source),
-            value_serde=lowering.topic_value_serde(source, is_read=is_read),
+            key=lowering.topic_key_serde(source),
+            value=lowering.topic_value_serde(source, is_read=is_read),
             timestamp_extractor=timestamp_extractor(source, lowering),
         )
         if source.is_table and source.ttl_ms is not None:
@@ -74,9 +74,9 @@ def lower_derived(step: DerivedStep, lowering: Lowering, rows: Any) -> Any:
         if is_windowed:
             return rows.map_values(
                 lambda key, row: (*row, *key.key, key.window.start, key.window.end),
-                value_serde=serde,
+                value=serde,
             )
-        return rows.map_values(lambda key, row: (*row, *key), value_serde=serde)
+        return rows.map_values(lambda key, row: (*row, *key), value=serde)
     width = len(step.key)
     if not is_windowed and not _uses_pseudo_columns(step, lowering):
         return PendingRows(rows, _plain_rows(width), _plain_columns(width))

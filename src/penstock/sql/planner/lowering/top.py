@@ -31,7 +31,7 @@ def lower_top(
         changes = top_of_table(step, lowering, rows, groups)
     else:
         changes = _top_of_stream(step, lowering, rows, groups)
-    serdes = {"key_serde": lowering.key_serde(step), "value_serde": lowering.value_serde(step)}
+    serdes = {"key": lowering.key_serde(step), "value": lowering.value_serde(step)}
     return PendingUpserts(changes, lambda key, row: row, step.name, serdes)
 
 
@@ -52,7 +52,7 @@ def _top_of_stream(
     there = there.filter(ColumnFunction(lambda key, row: _is_whole(key)))
     if not step.keeps_key:
         serde = lowering.value_serde(before)
-        there = there.repartition(name=step.name, key_serde=groups, value_serde=serde)
+        there = there.repartition(name=step.name, key=groups, value=serde)
     order = _Order.of(step, lowering)
     if step.at_most == 1:
         return there.process_values(lambda: _First(store.name, order), store.name)

@@ -44,7 +44,7 @@ def top_of_table(
     together = (
         table.to_stream()
         .process(lambda: _Changes(known.name, group_of, identity, len(types)), known.name)
-        .repartition(name=step.name, key_serde=groups, value_serde=changes)
+        .repartition(name=step.name, key=groups, value=changes)
     )
     places = _Places.of(step, lowering, groups)
     ranked = _Ranked(sorted_rows.name, places, step.at_most, step.has_rank)

@@ -29,9 +29,9 @@ def test_line_begins_with_the_streams_name(capsys: pytest.CaptureFixture[str]) -
 
 def test_label_and_mapper_make_the_line(capsys: pytest.CaptureFixture[str]) -> None:
     """Both can be given as keywords or with Printed."""
-    _printer(label="x", mapper=lambda key, value: f"{key}={value}").fn("k", 1)
+    _printer(label="x", fn=lambda key, value: f"{key}={value}").fn("k", 1)
     _printer(printed="x").fn("k", 1)
-    printed = Printed.to_sys_out().with_label("x").with_key_value_mapper(lambda k, v: f"{k}={v}")
+    printed = Printed.to_sys_out().with_label("x").with_fn(lambda k, v: f"{k}={v}")
     _printer(printed=printed).fn("k", 1)
     assert capsys.readouterr().out == "[x]: k=1\n[x]: k, 1\n[x]: k=1\n"
 

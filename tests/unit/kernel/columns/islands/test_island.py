@@ -26,7 +26,7 @@ class Run(CutRun):
 
         builder = ps.StreamsBuilder()
         mapped = builder.stream("in", key="string", value="json").map_values(called, "fn")
-        mapped.map_values(ps.value + 1).to("out", value_serde="json")
+        mapped.map_values(ps.value + 1).to("out", value="json")
         super().__init__(
             builder.build().graph,
             extractor="FailOnInvalidTimestamp",

@@ -61,7 +61,7 @@ def test_nodes_between_two_functions_are_part_of_their_island() -> None:
 
     def build(builder: ps.StreamsBuilder) -> None:
         stream = spoken(builder).map_values(ps.col("n"), "between")
-        stream.filter(noted, "noted").map_values(str, "behind").to("out", value_serde="string")
+        stream.filter(noted, "noted").map_values(str, "behind").to("out", value="string")
 
     plan = planned(build)
     assert list(plan.by_record) == ["spoken", "between", "noted"]
@@ -87,7 +87,7 @@ def test_functions_on_both_sides_of_a_store_keep_their_task_from_columns() -> No
     def build(builder: ps.StreamsBuilder) -> None:
         counts = ps.Materialized(name="counts", caching=False)
         counted = spoken(builder).group_by_key().count(counts)
-        counted.to_stream().peek(print).to("out", value_serde="long")
+        counted.to_stream().peek(print).to("out", value="long")
 
     (reason,) = planned(build).why_not.values()
     assert "is between functions that may have side effects, which take turns" in reason
@@ -98,7 +98,7 @@ def test_function_behind_a_cache_is_left_to_the_cache() -> None:
 
     def build(builder: ps.StreamsBuilder) -> None:
         counted = spoken(builder).group_by_key().count("counts").to_stream()
-        counted.peek(print, "behind").to("out", value_serde="long")
+        counted.peek(print, "behind").to("out", value="long")
 
     plan = planned(build)
     assert plan.is_vectorised
@@ -111,7 +111,7 @@ def test_fold_that_has_seen_the_values_first_keeps_them_from_functions() -> None
 
     def build(builder: ps.StreamsBuilder) -> None:
         stream = numbers(builder)
-        stream.group_by_key().reduce(max, value_serde="json")
+        stream.group_by_key().reduce(max, value="json")
         stream.peek(noted)
 
     (reason,) = planned(build).why_not.values()
@@ -137,9 +137,9 @@ def test_functions_of_two_inputs_take_turns() -> None:
     """Their calls come in the order of time, so the inputs are merged."""
 
     def build(builder: ps.StreamsBuilder) -> None:
-        numbers(builder).peek(print).to("out", value_serde="json")
+        numbers(builder).peek(print).to("out", value="json")
         other = builder.stream("other", key="string", value="json")
-        other.peek(print).to("copy", value_serde="json")
+        other.peek(print).to("copy", value="json")
 
     plan = planned(build)
     assert plan.is_vectorised
@@ -150,7 +150,7 @@ def test_functions_of_two_inputs_beside_a_cache_keep_their_task_from_columns() -
     """The fold would send its results once per turn."""
 
     def build(builder: ps.StreamsBuilder) -> None:
-        spoken(builder).group_by_key().count("counts").to_stream().to("out", value_serde="long")
+        spoken(builder).group_by_key().count("counts").to_stream().to("out", value="long")
         builder.stream("other", key="string", value="json").peek(print)
 
     reason = "inputs share functions with side effects, and a node with a cache runs once per batch"
@@ -161,8 +161,8 @@ def test_functions_of_two_inputs_beside_a_cache_keep_their_task_from_columns() -
     "build",
     [
         lambda b: numbers(b).join(table(b), lambda one, other: noted(one)),
-        lambda b: numbers(b).group_by_key().reduce(noted, value_serde="json"),
-        lambda b: windowed(b).reduce(noted, value_serde="json"),
+        lambda b: numbers(b).group_by_key().reduce(noted, value="json"),
+        lambda b: windowed(b).reduce(noted, value="json"),
     ],
 )
 def test_functions_of_nodes_with_state_are_no_islands(build: Build) -> None:

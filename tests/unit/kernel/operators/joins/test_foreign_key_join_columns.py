@@ -28,9 +28,7 @@ def joined(builder: ps.StreamsBuilder, right: str = "users", **more: Any) -> Non
         else builder.table(right, materialized=right, key="string", value="json")
     )
     how = {"foreign_key": lambda order: order["user"], **more}
-    orders.join(users, lambda order, user: [order, user], **how).to_stream().to(
-        "out", value_serde="json"
-    )
+    orders.join(users, lambda order, user: [order, user], **how).to_stream().to("out", value="json")
 
 
 def test_all_parts_of_a_join_run_over_columns() -> None:
@@ -53,7 +51,7 @@ def test_messages_come_alone_if_a_fold_does_not_tell_its_changes() -> None:
         users = builder.stream("users", key="string", value="json").group_by_key().count("users")
         orders.join(
             users, lambda order, n: [order, n], foreign_key=lambda order: order["user"]
-        ).to_stream().to("out", value_serde="json")
+        ).to_stream().to("out", value="json")
 
     plan = planned(build)
     assert plan.why_not == {}

@@ -23,11 +23,11 @@ def sides(builder: ps.StreamsBuilder) -> tuple[Any, Any]:
 
 
 def inner(left: Any, right: Any, joiner: Any = BOTH) -> Any:
-    return left.join(right, joiner, WINDOWS, value_serde="json", other_value_serde="json")
+    return left.join(right, joiner, WINDOWS, value="json", other_value="json")
 
 
 def out(stream: Any, topic: str = "out") -> None:
-    stream.to(topic, key_serde="string", value_serde="json")
+    stream.to(topic, key="string", value="json")
 
 
 def why_not(build: Any) -> ColumnPlan:
@@ -85,7 +85,7 @@ def test_node_that_asks_where_records_come_from_keeps_a_join_from_columns() -> N
     seen: list[Any] = []
 
     def build(left: Any, right: Any) -> None:
-        counted = inner(left, right).group_by_key(key_serde="string").count("counts")
+        counted = inner(left, right).group_by_key(key="string").count("counts")
         counted.to_stream().peek(lambda key, value: seen.append(key))
 
     assert [*why_not(build).why_not.values()] == [

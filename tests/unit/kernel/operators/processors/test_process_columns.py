@@ -33,7 +33,7 @@ class StampedColumns(ColumnSupplier):
 def driven(supplier: Any, records: list[Any]) -> tuple[list[Any], list[str | None]]:
     builder = StreamsBuilder()
     stream = builder.stream("in", key="string", value="json").process_values(supplier)
-    stream.to("out", key_serde="string", value_serde="json")
+    stream.to("out", key="string", value="json")
     with TopologyTestDriver(builder.build(), engine="columns") as driver:
         driver.pipe_batch({"in": records})
         values = [record.value for record in driver.read_records("out")]

@@ -63,7 +63,7 @@ def test_rows_of_a_derived_table_are_computed_from_its_parent() -> None:
         one = builder.table("one", materialized="one", key="string", value="json")
         other = builder.table("other", materialized="other", key="string", value="json")
         some = other.filter(ps.col("n") > 1).map_values(lambda key, value: value.get("s"))
-        one.join(some, lambda left, right: [left, right]).to_stream().to("out", value_serde="json")
+        one.join(some, lambda left, right: [left, right]).to_stream().to("out", value="json")
 
     plan = planned(build)
     arm = next(

@@ -21,12 +21,12 @@ Input = tuple[str, Any]
 
 
 def rows(builder: ps.StreamsBuilder, **materialized: Any) -> ps.KTable[str, Any]:
-    options = ps.Materialized(name="rows", key_serde="string", value_serde="json", **materialized)
+    options = ps.Materialized(name="rows", key="string", value="json", **materialized)
     return builder.table("in", materialized=options, key="string", value="json")
 
 
 def out(table: ps.KTable[Any, Any], serde: str = "json") -> None:
-    table.to_stream().to("out", key_serde="string", value_serde=serde)
+    table.to_stream().to("out", key="string", value=serde)
 
 
 def run(build: Build, *batches: list[Input]) -> list[list[Input]]:
@@ -57,7 +57,7 @@ def test_rows_that_pass_and_fail_within_a_batch_send_each_change_without_a_cache
     """A stored filter compares with its own row, which the batch has changed."""
 
     def build(builder: ps.StreamsBuilder) -> None:
-        kept = ps.Materialized(name="kept", caching=False, key_serde="string", value_serde="json")
+        kept = ps.Materialized(name="kept", caching=False, key="string", value="json")
         filtered = rows(builder, caching=False).filter(ps.value > 1, kept)
         out(filtered.map_values(ps.value * 10))
 
@@ -70,11 +70,9 @@ def test_row_that_moves_leaves_its_group_first() -> None:
 
     def build(builder: ps.StreamsBuilder) -> None:
         grouped = rows(builder, caching=False).group_by(
-            lambda key, value: (value["g"], value["n"]), key_serde="string", value_serde="json"
+            lambda key, value: (value["g"], value["n"]), key="string", value="json"
         )
-        totals = ps.Materialized(
-            name="totals", caching=False, key_serde="string", value_serde="json"
-        )
+        totals = ps.Materialized(name="totals", caching=False, key="string", value="json")
         out(grouped.reduce(lambda one, n: one + n, lambda one, n: one - n, totals))
 
     one, other = {"g": "x", "n": 1}, {"g": "y", "n": 2}
@@ -86,14 +84,12 @@ def test_group_whose_aggregate_is_none_starts_anew() -> None:
     """Its row is deleted, and its tombstone is sent; the next row calls the initializer."""
 
     def build(builder: ps.StreamsBuilder) -> None:
-        grouped = rows(builder).group_by(
-            lambda key, n: ("all", n), key_serde="string", value_serde="long"
-        )
+        grouped = rows(builder).group_by(lambda key, n: ("all", n), key="string", value="long")
         out(
             grouped.aggregate(
                 lambda: 100, lambda key, n, sum_: sum_ + n,
                 lambda key, n, sum_: sum_ - n if sum_ - n > 100 else None, "sums",
-                value_serde="long",
+                value="long",
             ),
             "long",
         )  # fmt: skip
@@ -108,7 +104,7 @@ def test_group_that_comes_and_goes_within_a_batch_was_never_there() -> None:
 
     def build(builder: ps.StreamsBuilder) -> None:
         uncached = rows(builder, caching=False)
-        grouped = uncached.group_by(lambda key, n: (str(n), ""), value_serde="string")
+        grouped = uncached.group_by(lambda key, n: (str(n), ""), value="string")
         out(grouped.reduce(lambda one, _: one, lambda one, _: None, "groups"), "string")
 
     assert run(build, [("a", 1), ("a", None)], [("a", 2)]) == [[], [("2", "")]]
@@ -118,7 +114,7 @@ def test_count_of_groups_decodes_no_values() -> None:
     """Only whether there is an old value, and a new one, matters."""
 
     def build(builder: ps.StreamsBuilder) -> None:
-        grouped = rows(builder).group_by(lambda key, n: (str(n % 2), n), value_serde="json")
+        grouped = rows(builder).group_by(lambda key, n: (str(n % 2), n), value="json")
         out(grouped.count("counts"), "long")
 
     assert run(build, [("a", 1), ("b", 2), ("c", 3)], [("a", 2)]) == [
@@ -130,7 +126,7 @@ def test_count_of_groups_decodes_no_values() -> None:
 def test_group_by_that_returns_no_pair_runs_by_record(result: Any) -> None:
     """The error names the record."""
     builder = ps.StreamsBuilder()
-    rows(builder).group_by(lambda key, value: result, value_serde="json").count("counts")
+    rows(builder).group_by(lambda key, value: result, value="json").count("counts")
     config = {"processing.exception.handler": "continue"}
     with TopologyTestDriver(builder.build(), config, engine="columns") as driver:
         driver.pipe_batch({"in": [("a", 1)]})
@@ -143,8 +139,8 @@ def test_changes_of_versioned_tables_stay_with_records() -> None:
 
     def build(builder: ps.StreamsBuilder) -> None:
         store = ps.Stores.persistent_versioned_key_value_store("rows", "1h")
-        options = ps.Materialized(store=store, key_serde="string", value_serde="json")
+        options = ps.Materialized(store=store, key="string", value="json")
         table = builder.table("in", materialized=options)
-        table.group_by(lambda key, value: (key, value), value_serde="json").count("counts")
+        table.group_by(lambda key, value: (key, value), value="json").count("counts")
 
     assert "its store is versioned" in planned(build).why_not.values()

@@ -54,7 +54,7 @@ def sent(given: RawColumns, vectorize: str, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(cut_runs, "Collector", Partitioned)
     builder = ps.StreamsBuilder()
     stream = builder.stream("in", key=WINDOWED, value="string")
-    stream.to("out", key_serde=WINDOWED, value_serde="string")
+    stream.to("out", key=WINDOWED, value="string")
     graph = builder.build().graph
     run = cut_runs.CutRun(graph, extractor="FailOnInvalidTimestamp", vectorize=vectorize)
     run.task.run_batch([("in", given)])
