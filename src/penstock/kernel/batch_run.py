@@ -7,7 +7,7 @@ timestamps, and one of them ends in skipped records, another topic may come firs
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from penstock.processor.expression_failures import reporting_to
 
 if TYPE_CHECKING:
     # Columns need libraries that take a while to import.
+    from penstock.kernel.columns.column_task import Last
     from penstock.kernel.columns.merge_order import Run
     from penstock.kernel.task import StreamTask
 
@@ -131,23 +132,21 @@ class BatchRun:
             queue.partition_time = max(queue.partition_time, newest)
             group.stream_time = max(group.stream_time, newest)
         if columns.plan.needs_last_record:
-            self._work_on(columns.last_record(run.inputs, run.effects, self._runs), inputs)
+            self._work_on(columns.last_record(run.inputs, run.effects, self._runs), dict(inputs))
         group.order = run.order
         consumed = {queue.name: len(records) for queue, records in run.inputs}
         return {name: len(records) - consumed.get(name, 0) for name, records in inputs}
 
-    def _work_on(self, last: RawRecord | None, inputs: Inputs) -> None:
+    def _work_on(self, last: Last | None, inputs: Mapping[str, RawColumns]) -> None:
         """Set the context to that of the last record, as processing it would; a flush uses it."""
         if last is not None:
-            context, self._task.current = self._task.context, _as_read(last, inputs)
-            context.topic, context.partition, context.offset, time, _, _, headers = last
+            queue, record = last
+            context, self._task.current = self._task.context, _as_read(record, inputs[queue.name])
+            context.topic, context.partition, context.offset, time, _, _, headers = record
             context.timestamp, context.headers = time, headers
 
 
-def _as_read(record: RawRecord, inputs: Inputs) -> RawRecord:
-    """Return a record with the timestamp that it has in Kafka; an extractor may give another."""
-    for _, records in inputs:
-        if (records.topic, records.partition) == (record.topic, record.partition):
-            places = range(len(records) - 1, -1, -1)
-            return records.record(next(n for n in places if records.offsets[n] == record.offset))
-    return record
+def _as_read(record: RawRecord, records: RawColumns) -> RawRecord:
+    """Return a record of a queue with its timestamp in Kafka; an extractor may give another."""
+    places = range(len(records) - 1, -1, -1)
+    return records.record(next(n for n in places if records.offsets[n] == record.offset))

@@ -43,3 +43,21 @@ def test_records_are_taken_in_the_order_of_the_caller(*, over_columns: bool) -> 
 def test_runs_of_some_queues_get_new_numbers() -> None:
     """They are numbered by their places among those that are chosen."""
     assert runs_among([(2, 0, 3), (0, 0, 1), (1, 0, 2)], [1, 2]) == [(1, 0, 3), (0, 0, 2)]
+
+
+def test_last_record_of_a_batch_keeps_the_time_that_it_has_in_kafka() -> None:
+    """Its extractor decides on that of the context; two queues may be of one partition."""
+    builder = StreamsBuilder()
+    both = builder.stream(
+        ["one", "two"], key=str, value=str, timestamp_extractor=lambda record, _: 9 - record.offset
+    )
+    both.group_by_key().count("counts").to_stream().peek(print)
+    config = StreamsConfig({"application.id": "app", "penstock.vectorize": "strict"})
+    application = LocalApplication(builder.build(), config, 0, on_disk=False, over_columns=True)
+    task = task_of(application)
+    task.run_batch([("one", columns("t", 1, 2, 3)), ("two", columns("t", 4, 5))])
+    assert task.columns is not None
+    assert task.columns.batches == 1
+    assert task.current is not None
+    assert (task.current.value, task.current.timestamp) == (b"t5", 5)
+    assert task.context.timestamp == 8

@@ -38,6 +38,8 @@ _SHORT_RUN = 32
 _FALLS_BACK = (NotProvenError, UserCodeError, StoreError)
 
 Input = tuple["RecordQueue", RawColumns]
+#: The record that is processed last, with the timestamp of its extractor, and its queue.
+Last = tuple["RecordQueue", "RawRecord"]
 
 
 class ColumnRun(NamedTuple):
@@ -144,12 +146,13 @@ class ColumnTask:
 
     def last_record(
         self, inputs: Sequence[Input], effects: Effects, runs: Sequence[Run] | None = None
-    ) -> RawRecord | None:
+    ) -> Last | None:
         """Return the record of a batch that would be processed last, record at a time."""
         number, _, after = (runs or _by_time([records for _, records in inputs]))[-1]
-        records = inputs[number][1]
+        queue, records = inputs[number]
         backwards = (records.record(place) for place in range(after - 1, -1, -1))
-        return next((record for record in backwards if not effects.is_skipped(record)), None)
+        taken = (record for record in backwards if not effects.is_skipped(record))
+        return next(((queue, record) for record in taken), None)
 
     @property
     def is_replaying(self) -> bool:
