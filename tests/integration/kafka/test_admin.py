@@ -6,7 +6,7 @@ Exercises ``admin_calls``.
 from collections.abc import Callable
 
 import pytest
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import TopicSpec
@@ -102,6 +102,27 @@ def test_a_new_broker_can_be_asked_for_the_offsets_of_a_group(needs_java: None) 
         admin = Admin({"bootstrap.servers": fresh.bootstrap_servers})
         admin.create_topic("orders")
         assert admin.group_offsets("nobody") == {}
+
+
+def test_offsets_of_an_open_transaction_are_not_waited_for(
+    kafka_admin: Admin, kafka_broker: str, new_topic: NewTopic
+) -> None:
+    """Kafka may take a transaction for open that has ended; nobody could start any more."""
+    topic = new_topic(partitions=2)
+    group, servers = f"group-of-{topic}", {"bootstrap.servers": kafka_broker}
+    kafka_admin.alter_group_offsets(group, {(topic, 0): 5})
+    producer = Producer({**servers, "transactional.id": group})
+    consumer = Consumer({**servers, "group.id": group})
+    producer.init_transactions()
+    producer.begin_transaction()
+    metadata = consumer.consumer_group_metadata()
+    producer.send_offsets_to_transaction([TopicPartition(topic, 0, 9)], metadata)
+    try:
+        assert kafka_admin.group_offsets(group) == {(topic, 0): 5}
+        producer.commit_transaction()
+        assert kafka_admin.group_offsets(group) == {(topic, 0): 9}
+    finally:
+        consumer.close()
 
 
 def test_offsets_of_a_group_are_moved_and_deleted(kafka_admin: Admin, new_topic: NewTopic) -> None:
