@@ -13,14 +13,18 @@ import pytest
 import penstock as ps
 from penstock.config import StreamsConfig
 from penstock.errors import PenstockError, StreamsError
+from penstock.kafka.admin import Admin
 from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.driver.application_run import ApplicationRun
+from penstock.runtime.spark.driver.application_run import ApplicationRun, check_shut_down
 from penstock.runtime.spark.driver.changes.renumbering import topology_fingerprint
 from penstock.runtime.spark.driver.instances.beacon import Life
+from penstock.runtime.spark.driver.life.checks import Checks
+from penstock.runtime.spark.driver.life.positions import Positions
+from penstock.runtime.spark.driver.life.prepared import Prepared
 from penstock.runtime.spark.driver.topics import resolve_patterns
 from penstock.runtime.spark.exchange.batch_log import BatchLog, LogState, Marker
-from penstock.runtime.spark.exchange.plan import Plan, make_plan
+from penstock.runtime.spark.exchange.plan import make_plan
 
 
 class SharedLog:
@@ -36,7 +40,7 @@ class SharedLog:
         self.state.apply("shut-down", str(time_ms).encode())
 
 
-def standing_by(log: SharedLog, name: str, folder: Path) -> ApplicationRun:
+def standing_by(log: SharedLog, name: str, folder: Path) -> tuple[ApplicationRun, Prepared]:
     """An instance whose leader is alive, so that its turn never comes."""
     builder = ps.StreamsBuilder()
     builder.stream("in").to("out")
@@ -60,7 +64,7 @@ def standing_by(log: SharedLog, name: str, folder: Path) -> ApplicationRun:
     run.instance = cast("Any", follows)
     log.register(name)
     run._log = cast("BatchLog", log)
-    return run
+    return run, Prepared(plan=cast("Any", None), instance=run.instance, member=run.member)
 
 
 def test_a_start_without_a_broker_can_be_tried_again(tmp_path: Path) -> None:
@@ -90,17 +94,18 @@ def test_ending_the_application_ends_instances_that_stand_by(tmp_path: Path) -> 
     ended: list[StreamsError] = []
 
     def wait() -> None:
+        run, prepared = second
         with pytest.raises(StreamsError, match="application-shut-down") as told:
-            second.wait_to_lead(threading.Event())
+            run.wait_to_lead(prepared, threading.Event())
         ended.append(told.value)
 
     waiting = threading.Thread(target=wait)
     waiting.start()
-    first.shut_down_application()
+    first[0].shut_down_application()
     waiting.join(10)
     assert [error.code for error in ended] == ["application-shut-down"]
-    later = standing_by(log, "c", tmp_path)
-    later._check_shut_down(log.state)
+    _, prepared = standing_by(log, "c", tmp_path)
+    check_shut_down(prepared.instance, log.state)
 
 
 def test_a_topic_of_a_pattern_may_come_while_the_application_is_down(tmp_path: Path) -> None:
@@ -120,9 +125,9 @@ def test_a_topic_of_a_pattern_may_come_while_the_application_is_down(tmp_path: P
         existing = {f"notes-{name}": cast("Any", None) for name in sizes}
         resolved = resolve_patterns(graph, existing)
         plan = make_plan(resolved, {f"notes-{name}": size for name, size in sizes.items()})
-        run = ApplicationRun(graph, config, 1, b"secret")
-        run._log = cast("BatchLog", SimpleNamespace(set_topology=note))
-        run._settle(state, plan)
+        admin = cast("Admin", None)
+        batch_log = cast("BatchLog", SimpleNamespace(set_topology=note))
+        Checks(graph, config, admin).settle(batch_log, state, Positions(plan, config, admin))
 
     settle(LogState(), a=1)
     markers = {(TaskId(0, 0), 0): Marker(5, Clocks(), {("notes-a", 0): 3})}
@@ -140,20 +145,17 @@ def test_a_topic_of_a_pattern_may_come_while_the_application_is_down(tmp_path: P
 ZERO, WORDS = ("in", 0), ("words-repartition", 0)
 
 
-def taking_over(folder: Path, **group: int) -> tuple[ApplicationRun, Plan]:
-    """Return a driver that begins to lead; the group has these offsets, by name of the topic."""
+def taking_over(**group: int) -> Positions:
+    """Return where a driver goes on; the group has these offsets, by name of the topic."""
     builder = ps.StreamsBuilder()
     lines = builder.stream("in").group_by(lambda key, value: value, ps.Grouped(name="words"))
     lines.count("counts")
     graph = builder.build().graph
     settings = {"application.id": "app", "bootstrap.servers": "127.0.0.1:1"}
-    config = StreamsConfig(settings | {"state.dir": str(folder)})
-    run = ApplicationRun(graph, config, 1, b"secret")
-    plan = run._plan = make_plan(graph, {"in": 1})
+    config = StreamsConfig(settings)
     committed = {(name.replace("_", "-"), 0): at for name, at in group.items()}
     admin = SimpleNamespace(group_offsets=lambda application_id: committed)
-    run.admin = cast("Any", admin)
-    return run, plan
+    return Positions(make_plan(graph, {"in": 1}), config, cast("Any", admin))
 
 
 def state_of(*, began: int, at: int, skips: dict[int, int] | None = None) -> LogState:
@@ -167,38 +169,36 @@ def state_of(*, began: int, at: int, skips: dict[int, int] | None = None) -> Log
     )
 
 
-def test_a_batch_counts_whose_offsets_the_driver_could_not_commit_any_more(tmp_path: Path) -> None:
+def test_a_batch_counts_whose_offsets_the_driver_could_not_commit_any_more() -> None:
     """Without transactions, the slot writes its marker a moment before the driver commits."""
-    run, plan = taking_over(tmp_path, **{"in": 3, "app_words_repartition": 3})
-    assert run._known_offsets(state_of(began=3, at=9), plan) == {ZERO: 9, WORDS: 9}
+    at = taking_over(**{"in": 3, "app_words_repartition": 3})
+    assert at.known(state_of(began=3, at=9)) == {ZERO: 9, WORDS: 9}
 
 
 @pytest.mark.parametrize("group", [9, 4, 2, 90])
-def test_offsets_of_the_group_count_if_they_are_not_where_the_batch_began(
-    tmp_path: Path, group: int
-) -> None:
+def test_offsets_of_the_group_count_if_they_are_not_where_the_batch_began(group: int) -> None:
     """They were committed after it, or somebody has set them: a tool, to read records again."""
-    run, plan = taking_over(tmp_path, **{"in": group, "app_words_repartition": group})
-    assert run._known_offsets(state_of(began=3, at=9), plan) == {ZERO: group, WORDS: group}
+    at = taking_over(**{"in": group, "app_words_repartition": group})
+    assert at.known(state_of(began=3, at=9)) == {ZERO: group, WORDS: group}
 
 
-def test_markers_count_where_the_group_has_forgotten_its_offsets(tmp_path: Path) -> None:
+def test_markers_count_where_the_group_has_forgotten_its_offsets() -> None:
     """Kafka deletes them after a while without members."""
-    run, plan = taking_over(tmp_path)
-    assert run._known_offsets(state_of(began=3, at=9), plan) == {ZERO: 9, WORDS: 9}
+    at = taking_over()
+    assert at.known(state_of(began=3, at=9)) == {ZERO: 9, WORDS: 9}
 
 
-def test_an_application_that_never_ran_has_no_offsets(tmp_path: Path) -> None:
-    run, plan = taking_over(tmp_path, other=4)
-    assert run._known_offsets(LogState(), plan) == {}
+def test_an_application_that_never_ran_has_no_offsets() -> None:
+    at = taking_over(other=4)
+    assert at.known(LogState()) == {}
 
 
 @pytest.mark.parametrize(("group", "skips"), [(3, {WORDS: {9: 2}}), (4, {})])
 def test_the_rest_of_a_bundle_is_skipped_only_where_the_marker_counts(
-    tmp_path: Path, group: int, skips: Any
+    group: int, skips: Any
 ) -> None:
     """Skips belong to the position of the same marker."""
-    run, plan = taking_over(tmp_path, **{"in": 3, "app_words_repartition": group})
+    at = taking_over(**{"in": 3, "app_words_repartition": group})
     state = state_of(began=3, at=9, skips={9: 2})
-    found = run._internal(plan, state, run._known_offsets(state, plan))
+    found = at.internal(state, at.known(state))
     assert found.skips == skips

@@ -61,23 +61,26 @@ class ApplicationRun:
         self.may_begin.set()
         self._failures = list(failures)
 
-    def prepare(self) -> None:
+    def prepare(self) -> object:
         self.steps.append("prepared")
+        return object()
 
-    def wait_to_lead(self, closing: threading.Event, *, until_joined: bool = False) -> bool:
+    def wait_to_lead(
+        self, prepared: object, closing: threading.Event, *, until_joined: bool = False
+    ) -> bool:
         self.is_waiting.set()
         while not (self.may_lead.is_set() or closing.is_set() or until_joined):
             self.may_lead.wait(0.05)
         return self.may_lead.is_set() and not closing.is_set()
 
-    def lead(self, spark: Any) -> Runner:
+    def lead(self, prepared: object, spark: Any) -> Runner:
         self.is_leading.set()
         assert self.may_begin.wait(60)
         self.steps.append("led")
         self.runner = Runner(self._failures.pop(0) if self._failures else None)
         return self.runner
 
-    def stand_by(self) -> None:
+    def stand_by(self, prepared: object) -> None:
         self.steps.append("stood by")
 
     def pause(self, *, is_paused: bool) -> None: ...
@@ -444,7 +447,9 @@ def test_an_instance_that_is_told_to_end_does_not_ask_its_handler(streams_of: St
     told = threading.Event()
 
     class Told(ApplicationRun):
-        def wait_to_lead(self, closing: threading.Event, *, until_joined: bool = False) -> bool:
+        def wait_to_lead(
+            self, prepared: object, closing: threading.Event, *, until_joined: bool = False
+        ) -> bool:
             if not until_joined:
                 assert told.wait(10)
                 raise StreamsError("application-shut-down", "another instance has ended it")

@@ -7,10 +7,11 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import penstock as ps
+from penstock.config import StreamsConfig
 from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.driver.application_run import ApplicationRun
 from penstock.runtime.spark.driver.changes.renumbering import renumbered
+from penstock.runtime.spark.driver.life.leading import Leading
 from penstock.runtime.spark.driver.observing.metadata import StreamsMetrics
 from penstock.runtime.spark.driver.observing.progress import Progress
 from penstock.runtime.spark.exchange.batch_log import Marker
@@ -63,32 +64,33 @@ def test_metrics_show_the_last_lag_while_kafka_is_away() -> None:
         raise AssertionError("Kafka is asked")
 
     progress = Progress(waiting_for="a broker")
-    run = SimpleNamespace(
+    leading = SimpleNamespace(
         runner=SimpleNamespace(progress=progress), lag=ask, last_lag={("t", 0): 4}
     )
-    found = StreamsMetrics.of(cast("ApplicationRun", run), State.RUNNING, 1)
+    found = StreamsMetrics.of(cast("Leading", leading), StreamsConfig({}), State.RUNNING, 1)
     assert found.lag == {("t", 0): 4}
 
 
 def test_metrics_ask_for_the_lag_while_only_a_part_waits() -> None:
     """The lag of a partition that stands still is how users see that it does."""
     progress = Progress(waiting_for="one partition", others_go_on=True)
-    run = SimpleNamespace(
+    leading = SimpleNamespace(
         runner=SimpleNamespace(progress=progress), lag=lambda: {("t", 0): 9}, last_lag={}
     )
-    found = StreamsMetrics.of(cast("ApplicationRun", run), State.RUNNING, 1)
+    found = StreamsMetrics.of(cast("Leading", leading), StreamsConfig({}), State.RUNNING, 1)
     assert found.lag == {("t", 0): 9}
 
 
 def test_the_lag_of_a_partition_without_a_leader_is_the_last_known_one() -> None:
     """The others are asked for."""
-    run: Any = object.__new__(ApplicationRun)
-    run.runner = SimpleNamespace(
-        progress=Progress(position={("t", 0): 3, ("t", 1): 3}), away=frozenset({("t", 1)})
-    )
     builder = ps.StreamsBuilder()
     builder.stream("t").to("out")
-    run.application = SimpleNamespace(plan=make_plan(builder.build().graph, {"t": 2}))
-    run.admin = SimpleNamespace(end_offsets=lambda parts: dict.fromkeys(parts, 10))
-    run._begins_at, run.last_lag = {}, {("t", 1): 4}
-    assert run.lag() == {("t", 0): 7, ("t", 1): 4}
+    progress = Progress(position={("t", 0): 3, ("t", 1): 3})
+    leading = Leading(
+        application=cast("Any", SimpleNamespace(plan=make_plan(builder.build().graph, {"t": 2}))),
+        runner=cast("Any", SimpleNamespace(progress=progress, away=frozenset({("t", 1)}))),
+        admin=cast("Any", SimpleNamespace(end_offsets=lambda parts: dict.fromkeys(parts, 10))),
+        begins_at={},
+        last_lag={("t", 1): 4},
+    )
+    assert leading.lag() == {("t", 0): 7, ("t", 1): 4}

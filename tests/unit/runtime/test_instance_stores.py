@@ -75,10 +75,10 @@ def stores(*, runner: Runner | None = None, copies: Copies | None = None) -> Ins
         cut=Cut(1, 9, {(CHANGELOG, 1): 45}),
     )
     run: Any = SimpleNamespace(
-        plan=plan, runner=runner, instance=instance, copies=copies, config=CONFIG,
+        runner=runner, instance=instance, copies=copies, config=CONFIG,
         changelog_topic=lambda name: f"app-{name}-changelog",
     )  # fmt: skip
-    return InstanceStores(run, None)
+    return InstanceStores(run, plan, None)
 
 
 CUT = Cut(1, 8, {(CHANGELOG, 1): 40}, positions={("in", 1): 7})

@@ -63,15 +63,13 @@ class QueryInstance(Asking):
                 fix="make a new one",
             )
         self.state = State.REBALANCING
-        run = ApplicationRun(
-            self.topology.graph, self._config, 1, secrets.token_bytes(32), may_lead=False
-        )
+        run = ApplicationRun(self.topology.graph, self._config, 1, secrets.token_bytes(32))
         self._server = start_server(self, self._config, lambda: self._run)
         try:
             run.standby_listener = self._listener
-            run.prepare()
+            observing = run.observe()
             self._run = run
-            run.stand_by()
+            run.stand_by(observing)
         except BaseException:
             self._run = run
             self.close()
@@ -118,8 +116,8 @@ class QueryInstance(Asking):
 
     def _stores(self) -> InstanceStores:
         run = self._run
-        if run is None or self.state is not State.RUNNING:
+        if run is None or run.plan is None or self.state is not State.RUNNING:
             raise InvalidStateError(
                 "not-running", f"the instance is {self.state.value}", fix="call start() first"
             )
-        return InstanceStores(run, None)
+        return InstanceStores(run, run.plan, None)

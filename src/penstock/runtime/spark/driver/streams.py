@@ -40,6 +40,8 @@ from penstock.runtime.spark.driver.failures import (
     explained_start,
     may_pass,
 )
+from penstock.runtime.spark.driver.life.leading import Leading
+from penstock.runtime.spark.driver.life.prepared import Prepared
 from penstock.runtime.spark.driver.observing.failure_log import now_ms
 from penstock.runtime.spark.driver.observing.idle import is_idle
 from penstock.runtime.spark.driver.observing.metadata import (
@@ -78,6 +80,7 @@ _RESTORE_S = 0.5
 _LOOK_S = 0.1
 #: How long Spark's start waits for the checks of topics and plan, which usually take less.
 _CHECKS_S = 1.5
+_Ready = tuple[ApplicationRun, Prepared]
 #: Proves to slot servers that a request comes from the driver of their application.
 _SECRET = secrets.token_bytes(32)
 
@@ -119,7 +122,6 @@ class KafkaStreams(Asking):
         self._spark: SparkSession | None = None
         self._owns_spark = False
         self._threads = self._config[NUM_STREAM_THREADS]
-        self._main: threading.Thread | None = None
         #: Set when the first attempt to start has succeeded or failed.
         self._has_started = threading.Event()
         self._closing = threading.Event()
@@ -149,7 +151,7 @@ class KafkaStreams(Asking):
         self._waits.begin(self._config)
         log.info("starting %s\n%s", self._config[APPLICATION_ID], self._topology.describe())
         try:
-            self._bring_up()
+            up = self._bring_up()
         except BaseException as error:
             if self._closing.is_set() and isinstance(error, Exception):
                 # The application was closed meanwhile, so the error does not matter.
@@ -164,8 +166,7 @@ class KafkaStreams(Asking):
             # Another thread closed the application meanwhile, so end what was started after that.
             self._tear_down()
             return
-        self._main = threading.Thread(target=self._work, name="penstock-main", daemon=True)
-        self._main.start()
+        threading.Thread(target=self._work, args=up, name="penstock-main", daemon=True).start()
         self._has_started.wait()
         self._wait_until_restored()
         # An application that is only ending still tears itself down.
@@ -331,7 +332,7 @@ class KafkaStreams(Asking):
 
     def metrics(self) -> StreamsMetrics:
         """Return figures of the run so far: records, batches, drops, restores, lag."""
-        return StreamsMetrics.of(self._leading(), self._state, self._threads)
+        return StreamsMetrics.of(self._leading(), self._config, self._state, self._threads)
 
     def explain(self) -> Explanation:
         """Return which sub-topologies run over columns, and why others do not.
@@ -342,7 +343,7 @@ class KafkaStreams(Asking):
 
     def metadata_for_local_threads(self) -> list[ThreadMetadata]:
         """Return which tasks each stream thread (a Spark task slot) runs."""
-        return thread_metadata(self._leading(), self._threads)
+        return thread_metadata(self._leading().application, self._threads)
 
     def lag(self) -> dict[tuple[str, int], int]:
         """Return how many records of each source partition have not been processed yet."""
@@ -352,7 +353,7 @@ class KafkaStreams(Asking):
         run = self._run
         if run is None or run.plan is None or not self._state.is_running_or_rebalancing:
             raise not_running(self._state)
-        return InstanceStores(run, self._spark)
+        return InstanceStores(run, run.plan, self._spark)
 
     # Steering
 
@@ -387,7 +388,7 @@ class KafkaStreams(Asking):
 
     # Inside
 
-    def _bring_up(self) -> None:
+    def _bring_up(self) -> tuple[ApplicationRun, Prepared, SparkSession]:
         """Start Spark in this thread, whose session it becomes, and prepare Kafka meanwhile."""
         check_portable(self._topology.graph)
         self._server = start_server(self, self._config, lambda: self._run, self._waits.failures)
@@ -399,15 +400,18 @@ class KafkaStreams(Asking):
                 prepared.result()
         self._has_spark.clear()
         try:
-            self._spark, self._owns_spark = spark_session(self._config)
+            spark, self._owns_spark = spark_session(self._config)
+            self._spark = spark
         except Exception as error:
             raise explained_start(error) from error
         finally:
             self._has_spark.set()
         self._await(prepared)
-        self._run = prepared.result()
+        run, ready = prepared.result()
+        self._run = run
+        return run, ready, spark
 
-    def _await(self, prepared: Future[ApplicationRun], seconds: float = math.inf) -> None:
+    def _await(self, prepared: Future[_Ready], seconds: float = math.inf) -> None:
         """Wait for the preparation, which a broker that is away may keep; but not while closing."""
         deadline = time.monotonic() + seconds
         while not prepared.done() and time.monotonic() < deadline:
@@ -418,7 +422,7 @@ class KafkaStreams(Asking):
                 )  # fmt: skip
             wait([prepared], _LOOK_S)
 
-    def _prepare(self) -> ApplicationRun:
+    def _prepare(self) -> _Ready:
         if not self._config[BOOTSTRAP_SERVERS]:
             servers = running_project_broker() or private_broker(self._topology.graph, self._config)
             self._config = StreamsConfig({**self._config, BOOTSTRAP_SERVERS.name: servers})
@@ -427,28 +431,29 @@ class KafkaStreams(Asking):
         # Set before it is ready, so that a failed start is cleaned up, too.
         self._run = run
         self._waits.asking_servers(self._config[BOOTSTRAP_SERVERS])
-        self._waits.until_done(run.prepare, self._may_pass, self._closing)
-        return run
+        prepared = self._waits.until_done(run.prepare, self._may_pass, self._closing)
+        return run, prepared
 
     def _may_pass(self, error: Exception) -> bool:
         return not self._closing.is_set() and may_pass(error, is_late=self._waits.is_late)
 
-    def _work(self) -> None:
+    def _work(self, run: ApplicationRun, prepared: Prepared, spark: SparkSession) -> None:
         try:
-            self._live()
+            self._live(run, prepared, spark)
         except SystemExit as request:
             self._uncaught.end_process(request, lambda: self._give_up(None))
 
-    def _live(self) -> None:
+    def _live(self, run: ApplicationRun, prepared: Prepared | None, spark: SparkSession) -> None:
         """Lead whenever it is this instance's turn, until the application is closed."""
-        failures, run, is_new = 0, self._run, True
-        assert run is not None
+        failures = 0
         while not self._closing.is_set():
             has_run = False
             try:
-                if not self._leads(run, is_new=is_new):
+                # Topics may have changed: partitions were added, or a topic was created again.
+                now, prepared = prepared or run.prepare(), None
+                if not self._leads(run, now):
                     continue
-                runner = self._begin(run)
+                runner = self._begin(run, now, spark)
                 if self._closing.is_set():
                     # Closed while the runner was created, so only this thread can end it.
                     run.end_runner(patience_s=0.0)
@@ -464,8 +469,6 @@ class KafkaStreams(Asking):
                 self._waits.failed(failure)
                 if not self._goes_on(failure):
                     return
-            finally:
-                is_new = False
             failures = 0 if has_run else failures + 1
             self._to(State.REBALANCING)
             run.end_runner(patience_s=_BATCH_S, keeps_slots=True)
@@ -473,12 +476,9 @@ class KafkaStreams(Asking):
                 _SECONDS_BETWEEN_RESTARTS[min(failures, len(_SECONDS_BETWEEN_RESTARTS) - 1)]
             )
 
-    def _leads(self, run: ApplicationRun, *, is_new: bool) -> bool:
-        if not is_new:
-            # Topics may have changed: partitions were added, or a topic was created again.
-            run.prepare()
+    def _leads(self, run: ApplicationRun, prepared: Prepared) -> bool:
         self._waits.asking_group()
-        leads = run.wait_to_lead(self._closing, until_joined=True)
+        leads = run.wait_to_lead(prepared, self._closing, until_joined=True)
         self._waits.over()
         if leads:
             self._waits.asking_log()
@@ -486,16 +486,15 @@ class KafkaStreams(Asking):
         if not self._closing.is_set():
             log.info("another instance leads %s; standing by", self._config[APPLICATION_ID])
             run.standby_listener = self._standby_listener
-            run.stand_by()
+            run.stand_by(prepared)
             self._has_started.set()
             self._to(State.RUNNING)
-        return run.wait_to_lead(self._closing)
+        return run.wait_to_lead(prepared, self._closing)
 
-    def _begin(self, run: ApplicationRun) -> BatchRunner:
+    def _begin(self, run: ApplicationRun, prepared: Prepared, spark: SparkSession) -> BatchRunner:
         # Not under the lock: this may wait for a broker, and a close must not wait for that.
-        assert self._spark is not None
         run.slots = self._threads
-        runner = run.lead(self._spark)
+        runner = run.lead(prepared, spark)
         runner.slots = self._threads
         runner.decide = self._replaces
         runner.restores.listener = self._restore_listener
@@ -584,10 +583,10 @@ class KafkaStreams(Asking):
         if (runner := self._runner()) is not None:
             runner.slots = self._threads
 
-    def _leading(self) -> ApplicationRun:
-        if (run := self._run) is None or run.runner is None:
+    def _leading(self) -> Leading:
+        if (run := self._run) is None or run.leading is None:
             raise not_running(self._state)
-        return run
+        return run.leading
 
     def _to(self, new: State) -> None:
         with self._changed:

@@ -15,8 +15,10 @@ from penstock.topology.describe import describe
 from penstock.topology.nodes import Source as SourceNode
 
 if TYPE_CHECKING:
+    from penstock.config import StreamsConfig
     from penstock.runtime.spark.driver.application_run import ApplicationRun
-    from penstock.runtime.spark.driver.batch_runner import BatchRunner
+    from penstock.runtime.spark.driver.life.leading import Leading
+    from penstock.runtime.spark.exchange.stage_request import Application
 
 
 class LazyMetrics:
@@ -78,10 +80,8 @@ class StreamsMetrics(Mapping[MetricName, Metric]):
         ]
 
     @staticmethod
-    def of(run: ApplicationRun, state: State, threads: int) -> StreamsMetrics:
-        runner = run.runner
-        assert runner is not None
-        progress = runner.progress
+    def of(leading: Leading, config: StreamsConfig, state: State, threads: int) -> StreamsMetrics:
+        progress = leading.runner.progress
         return StreamsMetrics(
             state=state,
             threads=threads,
@@ -94,24 +94,23 @@ class StreamsMetrics(Mapping[MetricName, Metric]):
             last_batch_records=progress.last_batch_records,
             dropped=dict(progress.dropped),
             # While Kafka cannot be reached, the lag is the last known one.
-            lag=run.lag() if progress.may_ask else run.last_lag,
-            column_errors=column_errors(run),
-            _metrics=LazyMetrics(lambda: all_metrics(_facts(run, runner, state, threads))),
+            lag=leading.lag() if progress.may_ask else leading.last_lag,
+            column_errors=dict(progress.column_errors),
+            _metrics=LazyMetrics(lambda: collected(leading, config, state, threads)),
         )
 
 
-def collected(run: ApplicationRun, state: State, threads: int) -> list[Metric]:
+def collected(leading: Leading, config: StreamsConfig, state: State, threads: int) -> list[Metric]:
     """Collect all metrics; the lag is the one that was last asked for."""
-    assert run.runner is not None
-    return all_metrics(_facts(run, run.runner, state, threads))
+    return all_metrics(_facts(leading, config, state, threads))
 
 
-def _facts(run: ApplicationRun, runner: BatchRunner, state: State, threads: int) -> Facts:
-    config, progress = run.config, runner.progress
-    graph = runner.application.plan.graph
+def _facts(leading: Leading, config: StreamsConfig, state: State, threads: int) -> Facts:
+    application, runner = leading.application, leading.runner
+    graph, progress = application.plan.graph, runner.progress
     return Facts(
-        application_id=run.application_id,
-        client_id=config[CLIENT_ID] or run.application_id,
+        application_id=application.id,
+        client_id=config[CLIENT_ID] or application.id,
         state=state,
         threads=threads,
         topology=str(describe(graph)),
@@ -124,7 +123,7 @@ def _facts(run: ApplicationRun, runner: BatchRunner, state: State, threads: int)
             if isinstance(node, SourceNode)
             for topic in node.topics
         },
-        lag=dict(run.last_lag),
+        lag=dict(leading.last_lag),
         dropped=dict(progress.dropped),
         column_errors=dict(progress.column_errors),
         sent=progress.sent,
@@ -148,9 +147,7 @@ def column_errors(run: ApplicationRun | None) -> dict[str, int]:
     return {} if runner is None else dict(runner.progress.column_errors)
 
 
-def thread_metadata(run: ApplicationRun, threads: int) -> list[ThreadMetadata]:
-    application = run.application
-    assert application is not None
+def thread_metadata(application: Application, threads: int) -> list[ThreadMetadata]:
     tasks = application.plan.task_ids()
     return [
         ThreadMetadata(

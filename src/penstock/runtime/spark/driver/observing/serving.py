@@ -372,11 +372,12 @@ class ServedStreams:
 
     def metrics(self) -> Sequence[Metric]:
         run, state = self._run(), self._streams.state
-        if run is not None and run.runner is not None:
+        leading = None if run is None else run.leading
+        if run is not None and leading is not None:
             with contextlib.suppress(PenstockError):
                 # Without Kafka, the lag stays the last known one.
-                run.lag()
-            return collected(run, state, run.runner.slots)
+                leading.lag()
+            return collected(leading, run.config, state, leading.runner.slots)
         registered = self._registered()
         copies = None if registered is None else registered.copies
         lags = [] if copies is None else copies.lags()

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeVar
 
 from penstock.config import APPLICATION_ID, DEFAULT_API_TIMEOUT_MS, STATE_DIR, StreamsConfig
 from penstock.errors import PenstockError
@@ -15,6 +16,7 @@ from penstock.runtime.spark.driver.observing.failure_log import FailureLog
 
 log = logging.getLogger(__name__)
 
+_T = TypeVar("_T")
 _PAUSE_S = 1.0
 #: If Kafka does not answer within this time at the start, the application says so.
 _QUIET_START_S = 4.0
@@ -70,19 +72,18 @@ class StartWaits:
 
     def until_done(
         self,
-        prepare: Callable[[], object],
+        prepare: Callable[[], _T],
         may_pass: Callable[[Exception], bool],
         closing: threading.Event,
-    ) -> None:
-        """Prepare the application, and try again while Kafka is starting.
+    ) -> _T:
+        """Prepare the application, and try again while Kafka is starting; return what it has then.
 
         Args:
             may_pass: tells whether an error is a reason to wait. Others are raised.
         """
         while True:
             try:
-                prepare()
-                break
+                prepared = prepare()
             except PenstockError as error:
                 if not may_pass(error):
                     self.over()
@@ -90,7 +91,9 @@ class StartWaits:
                 self.failed(error)
                 log.warning("waiting for Kafka to start: %s", error)
                 closing.wait(_PAUSE_S)
-        self.over()
+            else:
+                self.over()
+                return prepared
 
     def failed(self, error: PenstockError) -> None:
         """Note why the last attempt to start failed."""

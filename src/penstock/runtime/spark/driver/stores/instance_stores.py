@@ -39,15 +39,10 @@ from penstock.runtime.spark.replica.replica import Replica
 class InstanceStores:
     """Reads stores of an application that runs, whether this instance leads it or stands by."""
 
-    def __init__(self, run: ApplicationRun, spark: SparkSession | None) -> None:
+    def __init__(self, run: ApplicationRun, plan: Plan, spark: SparkSession | None) -> None:
         self._run = run
+        self._plan = plan
         self._spark = spark
-
-    @property
-    def _plan(self) -> Plan:
-        plan = self._run.plan
-        assert plan is not None
-        return plan
 
     @property
     def _copies(self) -> Replica | None:
