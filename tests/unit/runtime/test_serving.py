@@ -78,6 +78,7 @@ class Served:
         self.run: Any = SimpleNamespace(
             plan=plan,
             runner=self.runner,
+            leading=SimpleNamespace(runner=self.runner, lag=dict),
             instance=self.instance,
             member=SimpleNamespace(is_leading=True),
             config=CONFIG,
@@ -88,7 +89,8 @@ class Served:
 
     def stand_by(self) -> None:
         """Let "two" lead, and keep copies here that are 5 changes behind."""
-        self.run.runner, self.instance.leader = None, "two"
+        self.run.runner = self.run.leading = None
+        self.instance.leader = "two"
         self.instance.instances = {
             "one": record("one", has_copies=True),
             "two": record("two", has_copies=True),

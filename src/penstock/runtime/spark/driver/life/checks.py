@@ -36,7 +36,7 @@ class Checks:
         self._graph = graph
         self._config = config
         self._admin = admin
-        self._id: str = config[APPLICATION_ID]
+        self._application_id: str = config[APPLICATION_ID]
         #: The stores whose changelogs existed before this start.
         self._kept: frozenset[str] | None = None
 
@@ -57,10 +57,10 @@ class Checks:
 
     def check_has_run(self) -> None:
         """Raise if the application has never run on this cluster."""
-        if batches_topic(self._id) not in self._admin.topics():
+        if batches_topic(self._application_id) not in self._admin.topics():
             raise StreamsError(
                 "never-run",
-                f"application {self._id!r} has not run on this cluster",
+                f"application {self._application_id!r} has not run on this cluster",
                 fix="correct application.id and bootstrap.servers, or start the application first",
             )
 
@@ -75,21 +75,21 @@ class Checks:
 
     def _check_upgrade(self, existing: Mapping[str, Topic]) -> None:
         """Refuse a plan that does not fit the state."""
-        own = f"{self._id}-"
+        own = f"{self._application_id}-"
         if self._kept is None:
             self._kept = frozenset(
                 section_name(name.removeprefix(own).removesuffix("-changelog"))
                 for name in existing
                 if name.startswith(own) and name.endswith("-changelog")
             )
-        topic = batches_topic(self._id)
+        topic = batches_topic(self._application_id)
         if topic in existing:
             # The open transaction of a killed leader is not waited for: only the next leader fences
             # it.
             stored = read_log(topic, consumer_settings(self._config, "restore"), is_whole=False)
             new = plan_fingerprint(self._graph, self._config)
             check(
-                stored.plan_fingerprint, new, self._id,
+                stored.plan_fingerprint, new, self._application_id,
                 kept=self._kept, accepted=self._config[ACCEPTED_PLAN],
             )  # fmt: skip
 
@@ -111,7 +111,7 @@ class Checks:
         return settle(
             state.plan_fingerprint,
             plan_fingerprint(self._graph, self._config),
-            application_id=self._id,
+            application_id=self._application_id,
             has_state=bool(state.markers),
             kept=self._kept or frozenset(),
             accepted=self._config[ACCEPTED_PLAN],
@@ -137,7 +137,7 @@ class Checks:
         if left:
             raise TopologyError(
                 "other-topology",
-                f"application {self._id!r} has records of its former plan waiting in"
+                f"application {self._application_id!r} has records of its former plan waiting in"
                 f" {', '.join(map(repr, left))}, in another format than this plan reads",
                 fix="start the former program once more and close it when it has processed its"
                 " input, then start this one",
@@ -149,6 +149,6 @@ class Checks:
         found = self._admin.topic_ids([*plan.external_topics, *own])
         sizes = {topic: plan.partitions[topic] for topic in plan.external_topics}
         return find_made_anew(
-            state.topic_ids, found, sizes, own - {batches_topic(self._id)},
-            batch_log, f"{self._id}-",
+            state.topic_ids, found, sizes, own - {batches_topic(self._application_id)},
+            batch_log, f"{self._application_id}-",
         )  # fmt: skip
