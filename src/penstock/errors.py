@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 __all__ = [
     "ConfigError",
     "DeserializationError",
-    "DeserializationException",
     "InvalidArgumentError",
     "InvalidStateError",
     "MissingExtraError",
     "NullArgumentError",
     "PenstockError",
-    "SerdeException",
     "SerializationError",
     "StoreError",
     "StreamsError",
     "TaskMigratedError",
-    "TaskMigratedException",
     "TopologyError",
     "UnavailableError",
     "UnknownStoreError",
@@ -115,7 +112,16 @@ class UnknownStoreError(StreamsError):
     """No store of that name exists, or the processor is not connected to it."""
 
 
-#: The names that Kafka Streams and its documents use.
-DeserializationException = DeserializationError
-SerdeException = SerializationError
-TaskMigratedException = TaskMigratedError
+#: What Java calls some of them; ``penstock.java`` has these names.
+_JAVA = {
+    "DeserializationException": "DeserializationError",
+    "SerdeException": "SerializationError",
+    "TaskMigratedException": "TaskMigratedError",
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        present = _JAVA.get(name)
+        hint = f": write {present}, or import {name} from penstock.java" if present else ""
+        raise AttributeError(f"penstock.errors has no attribute {name!r}{hint}")

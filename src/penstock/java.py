@@ -22,6 +22,9 @@ from penstock.dsl.options.stream_options import (
     Produced,
     Repartitioned,
 )
+from penstock.errors import DeserializationError as DeserializationException
+from penstock.errors import SerializationError as SerdeException
+from penstock.errors import TaskMigratedError as TaskMigratedException
 from penstock.query.parameters import QueryableStoreTypes, StoreQueryParameters
 from penstock.serde.serdes import Serdes as PythonSerdes
 from penstock.state.stores import Stores as PythonStores
@@ -30,6 +33,7 @@ __all__ = [
     "AutoOffsetReset",
     "Branched",
     "Consumed",
+    "DeserializationException",
     "EmitStrategy",
     "Grouped",
     "Joined",
@@ -39,12 +43,14 @@ __all__ = [
     "Produced",
     "QueryableStoreTypes",
     "Repartitioned",
+    "SerdeException",
     "Serdes",
     "StoreQueryParameters",
     "Stores",
     "StreamJoined",
     "StreamsConfig",
     "TableJoined",
+    "TaskMigratedException",
 ]
 
 

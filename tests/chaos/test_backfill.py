@@ -149,7 +149,7 @@ def test_a_backfill_that_is_killed_at_thirty_points_comes_once(shop: Shop) -> No
 
 def check(shop: Shop) -> None:
     """Compare outputs with a driver that has seen all records one after the other."""
-    with ps.TopologyTestDriver(backfill_program.build(), partitions=_SIZES) as driver:
+    with ps.TopologyTestDriver(backfill_program.build(), num_partitions=_SIZES) as driver:
         for key, value, time_ms in shop.events:
             driver.pipe_input(SOURCE, key, value, time_ms)
         finals = defaultdict(list)

@@ -118,7 +118,10 @@ AREAS: dict[str, tuple[str, str, str]] = {
     "java": (
         "Java's spellings",
         "For programs that are ported: [what there is](../../coming-from/java-spellings.md).",
-        "java.AutoOffsetReset java.EmitStrategy java.Serdes java.Stores java.StreamsConfig",
+        (
+            "java.AutoOffsetReset java.EmitStrategy java.Serdes java.Stores java.StreamsConfig"
+            " DeserializationException SerdeException TaskMigratedException"
+        ),
     ),
     "sql": (
         "SQL from Python",
@@ -143,8 +146,7 @@ AREAS: dict[str, tuple[str, str, str]] = {
         "Every error has a code; [Error codes](../errors.md) lists them.",
         """
         PenstockError TopologyError StreamsError ConfigError SerializationError DeserializationError
-        TaskMigratedError DeserializationException SerdeException TaskMigratedException
-        UnavailableError InvalidArgumentError NullArgumentError InvalidStateError
+        TaskMigratedError UnavailableError InvalidArgumentError NullArgumentError InvalidStateError
         UnsupportedOperationError StoreError UnknownStoreError MissingExtraError
         """,
     ),

@@ -72,7 +72,7 @@ class SparkRun:
         inputs = {topic: self._input(by_topic.get(topic, ())) for topic in topics}
         with run_batch(
             topology, inputs, self._session, config=config, wall_clock=clock_ms,
-            partitions=partitions,
+            num_partitions=partitions,
         ) as result, as_raised():  # fmt: skip
             passes = result._passes
             tables = [

@@ -59,7 +59,7 @@ def test_history_of_several_partitions_makes_what_a_driver_with_as_many_makes(
     sizes = dict.fromkeys({"in", *(event.topic for event in events)}, partitions)
     if build in TWO_TOPICS:
         sizes["table"] = partitions
-    with TopologyTestDriver(build(), CONFIG, partitions=sizes) as driver:
+    with TopologyTestDriver(build(), CONFIG, num_partitions=sizes) as driver:
         for event in events:
             driver.pipe_input(event.topic, event.key, event.value, event.timestamp)
         expected: dict[Any, list[Any]] = {}

@@ -9,12 +9,12 @@ import inspect
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from penstock.errors import InvalidArgumentError
 from penstock.model.site import caller_site
 
-_Class = TypeVar("_Class", bound=type)
+_Owner = TypeVar("_Owner", bound=Callable[..., Any])
 
 #: Serdes are called as what they write, the only function of an operator is ``fn``.
 ARGUMENTS = {
@@ -41,8 +41,10 @@ ARGUMENTS = {
 }
 
 
-def one_spelling(cls: _Class) -> _Class:
-    """Decorate a class: its public methods and its constructor refuse former names."""
+def one_spelling(cls: _Owner) -> _Owner:
+    """Decorate a function or a class: it, or its public methods, refuse former names."""
+    if not isinstance(cls, type):
+        return cast(_Owner, _checked(cls, cls.__name__, _former_names(cls)))
     for name, member in list(vars(cls).items()):
         is_static = isinstance(member, staticmethod)
         method = member.__func__ if is_static else member

@@ -70,9 +70,9 @@ class TopologyTestDriver:
             ordered form in memory, whose results are the same and which opens at once.
         engine: ``"records"`` takes records one by one, ``"columns"`` over columns where it can;
             ``batches`` says where it did.
-        partitions: How many partitions topics have, for tests of repartitioning, of partitioners
-            or of what tasks do not share; topics that are not named have one. With more than one,
-            each partition has a task, stores and a stream time of its own.
+        num_partitions: How many partitions topics have, for tests of repartitioning, of
+            partitioners or of what tasks do not share; topics that are not named have one. With
+            more than one, each partition has a task, stores and a stream time of its own.
     """
 
     __test__ = False
@@ -85,7 +85,7 @@ class TopologyTestDriver:
         *,
         on_disk: bool = False,
         engine: Literal["records", "columns"] = "records",
-        partitions: Mapping[str, int] | None = None,
+        num_partitions: Mapping[str, int] | None = None,
     ) -> None:
         if engine not in _ENGINES:
             raise InvalidArgumentError(
@@ -98,7 +98,7 @@ class TopologyTestDriver:
         given.setdefault(APPLICATION_ID.name, "topology-test-driver")
         now = initial_wall_clock
         now_ms = now if isinstance(now, int) else int(now.timestamp() * 1000)
-        self._partitions = dict(partitions or {})
+        self._partitions = dict(num_partitions or {})
         self._config = StreamsConfig(given)
         self._application: LocalApplication | PartitionedApplication
         over_columns = engine == "columns"
@@ -107,7 +107,7 @@ class TopologyTestDriver:
                 raise InvalidArgumentError(
                     "columns-of-partitions",
                     "topics with several partitions are tested record by record only",
-                    fix="leave engine out, or leave partitions out",
+                    fix="leave engine out, or leave num_partitions out",
                     at=caller_site(),
                 )
             self._application = PartitionedApplication(
@@ -513,7 +513,7 @@ class TopologyTestDriver:
                 "bad-partition",
                 f"topic {topic!r} has {count} partition{'s' * (count != 1)}, none has the number"
                 f" {partition}",
-                fix=f"say how many it has: TopologyTestDriver(…, partitions={{{topic!r}:"
+                fix=f"say how many it has: TopologyTestDriver(…, num_partitions={{{topic!r}:"
                 f" {max(partition, 0) + 1}}})",
                 at=caller_site(),
             )

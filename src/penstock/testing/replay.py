@@ -54,7 +54,7 @@ def replay(
         return []
     read = {topic: n for topic, n in (partitions or {}).items() if _reads(topology, topic)}
     now = known[0].timestamp
-    with TopologyTestDriver(topology, config, now, partitions=read) as driver:
+    with TopologyTestDriver(topology, config, now, num_partitions=read) as driver:
         for record in known:
             if record.timestamp > now:
                 driver.advance_wall_clock_time(record.timestamp - now)

@@ -25,7 +25,7 @@ for name, value in settings.items():
 spark = session.getOrCreate()
 rows = [(f"k{n}", json.dumps({"word": f"w{n % 3}"}), n) for n in range(30)]
 frame = spark.createDataFrame(rows, "key string, value string, timestamp long")
-with ps.run_batch(builder.build(), {"words": frame}, spark, partitions=2) as result:
+with ps.run_batch(builder.build(), {"words": frame}, spark, num_partitions=2) as result:
     counts = {row["key"]: row["value"] for row in result.store("counts").collect()}
     out = result["out"].count()
 print(json.dumps({"session": type(spark).__module__, "counts": counts, "out": out}))

@@ -118,7 +118,7 @@ def by_key(records: Iterable[tuple[Any, Any]]) -> dict[str, list[int]]:
 def assert_uninterrupted(scene: Scene, sums: dict[str, int], committed: Read) -> None:
     """Compares stores and outputs with a driver that has seen all records one after the other."""
     sizes = {scene.source: 2, scene.finals: 2, scene.totals: 1}
-    with ps.TopologyTestDriver(scene.topology(), scene.settings, partitions=sizes) as driver:
+    with ps.TopologyTestDriver(scene.topology(), scene.settings, num_partitions=sizes) as driver:
         for key, value, time in EVENTS:
             driver.pipe_input(scene.source, key, value, time)
         finals = defaultdict(list)

@@ -64,14 +64,14 @@ def result(spark: Any, orders: Any, users: Any) -> Iterator[ps.BatchResult]:
         ),
         "users": BatchInput(users, key="id", value=["name"], timestamp="since"),
     }
-    with run_batch(shop(), inputs, spark, partitions=2) as found:
+    with run_batch(shop(), inputs, spark, num_partitions=2) as found:
         yield found
 
 
 def driven() -> ps.TopologyTestDriver:
     """The same records one after the other; at equal times the first topic goes first."""
     sizes = dict.fromkeys(("orders", "users", "named", "totals", "minutes"), 2)
-    driver = ps.TopologyTestDriver(shop(), partitions=sizes)
+    driver = ps.TopologyTestDriver(shop(), num_partitions=sizes)
     records = [
         (int(at.timestamp() * 1000), "orders", user, {"user": user, "product": p, "amount": amount})
         for user, p, amount, at in ORDERS
@@ -131,7 +131,7 @@ def test_offsets_decide_the_order_of_a_partition(spark: Any) -> None:
     )
     builder = ps.StreamsBuilder()
     builder.stream("in", key=bytes, value=bytes).to("out")
-    with run_batch(builder.build(), {"in": frame}, spark, partitions=2) as result:
+    with run_batch(builder.build(), {"in": frame}, spark, num_partitions=2) as result:
         found = result.raw("out").orderBy("partition", "order").collect()
         assert [bytes(row["value"]) for row in found if row["key"]] == [b"first", b"second"]
         with pytest.raises(InvalidArgumentError, match="unknown-store"):

@@ -1048,7 +1048,7 @@ def engine_does_not_exist() -> None:
 def run_several_partitions_over_columns() -> None:
     builder = StreamsBuilder()
     builder.stream("in").to("out")
-    TopologyTestDriver(builder.build(), partitions={"in": 2}, engine="columns")  # !
+    TopologyTestDriver(builder.build(), num_partitions={"in": 2}, engine="columns")  # !
 
 
 @mistake("test driver")
@@ -1078,14 +1078,14 @@ def hand_over_the_builder() -> None:
 def give_partitions_to_an_unknown_topic() -> None:
     builder = StreamsBuilder()
     builder.stream("orders").to("out")
-    TopologyTestDriver(builder.build(), partitions={"order": 4})  # !
+    TopologyTestDriver(builder.build(), num_partitions={"order": 4})  # !
 
 
 @mistake("test driver")
 def ask_for_a_store_of_several_partitions() -> None:
     builder = StreamsBuilder()
     builder.stream("in").group_by_key().count("counts")
-    TopologyTestDriver(builder.build(), partitions={"in": 2}).get_state_store("counts")  # !
+    TopologyTestDriver(builder.build(), num_partitions={"in": 2}).get_state_store("counts")  # !
 
 
 @mistake("test driver")

@@ -7,12 +7,9 @@ import pickle
 import pytest
 
 import penstock as ps
-from penstock.errors import (
-    DeserializationException,
-    SerdeException,
-    StreamsError,
-    TaskMigratedException,
-)
+from penstock import errors
+from penstock.errors import StreamsError
+from penstock.java import DeserializationException, SerdeException, TaskMigratedException
 from penstock.runtime.spark.driver.failures import fenced
 from penstock.testing import TopologyTestDriver
 
@@ -49,3 +46,11 @@ def test_work_that_another_instance_has_taken_is_a_task_migrated() -> None:
     assert isinstance(migrated, TaskMigratedException)
     again = pickle.loads(pickle.dumps(migrated))
     assert (type(again), again.code) == (TaskMigratedException, "fenced")
+
+
+def test_javas_names_are_not_among_pythons() -> None:
+    """One name for each error; Java's says it."""
+    with pytest.raises(AttributeError, match=r"write SerializationError, or .*penstock\.java"):
+        _ = errors.SerdeException  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        _ = errors.Nothing  # type: ignore[attr-defined]

@@ -37,6 +37,14 @@ FORMER: list[tuple[Callable[[], object], str]] = [
     (lambda: _stream().filter(predicate=bool), "filter: the argument predicate is called fn"),
     (lambda: _stream().print(mapper=str), "print: the argument mapper is called fn"),
     (lambda: _stream().repartition(number_of_partitions=2), "called num_partitions"),
+    (
+        lambda: TopologyTestDriver(Topology(), partitions={"in": 2}),  # type: ignore[call-arg]
+        "TopologyTestDriver: the argument partitions is called num_partitions",
+    ),
+    (
+        lambda: ps.run_batch(Topology(), {}, None, partitions=2),  # type: ignore[call-arg,arg-type]
+        "run_batch: the argument partitions is called num_partitions",
+    ),
     (lambda: _table().map_values(mapper=str), "map_values: the argument mapper is called fn"),
     (lambda: _table().group_by(selector=str), "group_by: the argument selector is called fn"),
     (lambda: _table().to_stream(key_mapper=str), "to_stream: the argument key_mapper"),

@@ -36,7 +36,7 @@ def test_key_decides_the_partition_as_in_kafka() -> None:
     """Input and output go where Kafka's own partitioner puts them."""
     builder = StreamsBuilder()
     builder.stream("in").to("out")
-    with TopologyTestDriver(builder.build(), partitions={"in": 3, "out": 5}) as driver:
+    with TopologyTestDriver(builder.build(), num_partitions={"in": 3, "out": 5}) as driver:
         driver.pipe("in", *((key, "v") for key in "abcdef"))
         found = {record.key: record.partition for record in driver.read_records("out")}
     assert found == {key: partition_for(key.encode(), 5) for key in "abcdef"}
@@ -52,7 +52,7 @@ def test_task_of_a_record_is_that_of_its_partition() -> None:
 
     builder = StreamsBuilder()
     builder.stream("in").process(place).to("out")
-    with TopologyTestDriver(builder.build(), partitions={"in": 2}) as driver:
+    with TopologyTestDriver(builder.build(), num_partitions={"in": 2}) as driver:
         driver.pipe("in", "x", "y", "z")
         driver.pipe("in", TestRecord("a", "v", partition=1), TestRecord("a", "v", partition=0))
         assert driver.read_values("out") == ["0_0 0 0", "0_1 1 0", "0_0 0 1", "0_1 1 1", "0_0 0 2"]
@@ -60,7 +60,7 @@ def test_task_of_a_record_is_that_of_its_partition() -> None:
 
 def test_repartitioning_brings_equal_keys_together() -> None:
     """However the input is spread: one store per task, and each key in one of them."""
-    with TopologyTestDriver(by_value(), partitions={"in": 3}) as driver:
+    with TopologyTestDriver(by_value(), num_partitions={"in": 3}) as driver:
         driver.pipe("in", *(TestRecord(None, "ab"[n % 2], partition=n % 3) for n in range(6)))
         assert driver.read_map("out") == {"a": 3, "b": 3}
         stores = [driver.get_key_value_store("counts", number) for number in range(3)]
@@ -75,7 +75,7 @@ def test_repartitioning_brings_equal_keys_together() -> None:
 
 def test_each_partition_has_a_stream_time_of_its_own() -> None:
     """A record is late by the records of its own partition only."""
-    with TopologyTestDriver(late_counts(), partitions={"in": 2}) as driver:
+    with TopologyTestDriver(late_counts(), num_partitions={"in": 2}) as driver:
         driver.pipe(
             "in",
             """
@@ -91,7 +91,7 @@ def test_each_partition_has_a_stream_time_of_its_own() -> None:
 
 def test_one_partition_has_one_stream_time() -> None:
     """The same records in one partition: both old ones are late."""
-    with TopologyTestDriver(late_counts(), partitions={"in": 1}) as driver:
+    with TopologyTestDriver(late_counts(), num_partitions={"in": 1}) as driver:
         driver.pipe("in", "key | value | time\na | v | 0:25\nb | v | 0:05\na | v | 0:05")
         assert driver.read("out") == rows("key | value\na | 1")
 
@@ -111,7 +111,7 @@ def test_wall_clock_punctuation_fires_in_every_task() -> None:
 
     builder = StreamsBuilder()
     builder.stream("in").process(Ticker).to("out")
-    with TopologyTestDriver(builder.build(), partitions={"in": 3}) as driver:
+    with TopologyTestDriver(builder.build(), num_partitions={"in": 3}) as driver:
         driver.advance_wall_clock_time("1s")
         assert [key for key, _ in driver.read_key_values("out")] == ["0_0", "0_1", "0_2"]
 
@@ -121,8 +121,8 @@ def test_topics_that_are_joined_need_the_same_size() -> None:
     builder = StreamsBuilder()
     builder.stream("in").join(builder.table("users"), lambda one, other: one + other).to("out")
     with pytest.raises(TopologyError, match="same number of partitions"):
-        TopologyTestDriver(builder.build(), partitions={"in": 2, "users": 3})
-    with TopologyTestDriver(builder.build(), partitions={"in": 2, "users": 2}) as driver:
+        TopologyTestDriver(builder.build(), num_partitions={"in": 2, "users": 3})
+    with TopologyTestDriver(builder.build(), num_partitions={"in": 2, "users": 2}) as driver:
         driver.pipe("users", ("a", "1"), ("b", "2"), ("c", "3"))
         driver.pipe("in", ("a", "x"), ("b", "y"), ("c", "z"))
         assert driver.read_map("out") == {"a": "x1", "b": "y2", "c": "z3"}
@@ -134,7 +134,7 @@ def test_global_table_is_the_same_in_every_task() -> None:
     names = builder.global_table("names", materialized="names")
     joined = builder.stream("in").join(names, lambda one, name: one + name, key=lambda key, _: key)
     joined.to("out")
-    with TopologyTestDriver(builder.build(), partitions={"in": 2, "names": 2}) as driver:
+    with TopologyTestDriver(builder.build(), num_partitions={"in": 2, "names": 2}) as driver:
         driver.pipe("names", ("a", "1"), ("b", "2"), ("c", "3"))
         keys = [TestRecord(key, "x", partition=1) for key in "abc"]
         driver.pipe("in", *keys)
@@ -146,7 +146,7 @@ def test_partitioner_sees_the_size_of_its_topic() -> None:
     """A custom partitioner chooses among the partitions that the test declares."""
     builder = StreamsBuilder()
     builder.stream("in").to("out", partitioner=lambda topic, key, value, count: count - 1)
-    with TopologyTestDriver(builder.build(), partitions={"out": 4}) as driver:
+    with TopologyTestDriver(builder.build(), num_partitions={"out": 4}) as driver:
         driver.pipe("in", ("a", "v"))
         assert driver.read("out") == rows("key | value | partition\na | v | 3")
 
@@ -157,7 +157,7 @@ def test_batch_over_partitions_commits_once_per_task() -> None:
     records = [("ab"[n % 2], f"v{n}") for n in range(6)]
     builder = StreamsBuilder()
     builder.stream("in").group_by_key().count().to_stream().to("out", value="long")
-    with TopologyTestDriver(builder.build(), config, partitions={"in": 2}) as driver:
+    with TopologyTestDriver(builder.build(), config, num_partitions={"in": 2}) as driver:
         driver.pipe_batch({"in": records})
         assert sorted(driver.read_key_values("out")) == [("a", 3), ("b", 3)]
 
@@ -167,11 +167,13 @@ def test_pattern_reads_the_topics_that_are_declared() -> None:
     builder = StreamsBuilder()
     builder.stream(re.compile("in-.*")).to("out")
     topology = builder.build()
-    with TopologyTestDriver(topology, partitions={"in-1": 2, "in-2": 3}, on_disk=True) as driver:
+    with TopologyTestDriver(
+        topology, num_partitions={"in-1": 2, "in-2": 3}, on_disk=True
+    ) as driver:
         driver.pipe("in-2", TestRecord("k", "v", partition=2))
         assert driver.read_values("out") == ["v"]
     with pytest.raises(InvalidArgumentError, match="no topic matches"):
-        TopologyTestDriver(topology, partitions={"out": 2})
+        TopologyTestDriver(topology, num_partitions={"out": 2})
 
 
 @pytest.mark.parametrize(
@@ -181,13 +183,13 @@ def test_pattern_reads_the_topics_that_are_declared() -> None:
 def test_wrong_sizes_are_refused(partitions: dict[str, int], said: str) -> None:
     """A slip of the pen must not read as one partition."""
     with pytest.raises(InvalidArgumentError, match=said):
-        TopologyTestDriver(by_value(), partitions=partitions)
+        TopologyTestDriver(by_value(), num_partitions=partitions)
 
 
 def test_partition_that_a_topic_does_not_have_is_refused() -> None:
     """With one partition and with several."""
     for partitions in ({}, {"in": 2}):
-        with TopologyTestDriver(by_value(), partitions=partitions) as driver:
+        with TopologyTestDriver(by_value(), num_partitions=partitions) as driver:
             with pytest.raises(InvalidArgumentError, match="none has the number 2"):
                 driver.pipe_input("in", "k", "v", partition=2)
             with pytest.raises(InvalidArgumentError, match="none has the number -1"):
@@ -196,7 +198,7 @@ def test_partition_that_a_topic_does_not_have_is_refused() -> None:
 
 def test_store_with_several_partitions_asks_which_one() -> None:
     """There is no store of all of them."""
-    with TopologyTestDriver(by_value(), partitions={"in": 2}) as driver:
+    with TopologyTestDriver(by_value(), num_partitions={"in": 2}) as driver:
         with pytest.raises(InvalidArgumentError, match="has the partitions 0, 1; no partition"):
             driver.get_state_store("counts")
         with pytest.raises(InvalidArgumentError, match="not partition 2"):

@@ -17,7 +17,7 @@ def counting() -> StreamsBuilder:
 def test_dropped_record_is_kept_as_it_was_read(partitions: dict[str, int]) -> None:
     """With one task or with several; the place is the line of the program."""
     topology = counting().build()
-    with TopologyTestDriver(topology, partitions=partitions) as driver:
+    with TopologyTestDriver(topology, num_partitions=partitions) as driver:
         driver.pipe("in", ("a", "1"))
         driver.pipe_input("in", None, "lost", timestamp=7, partition=0)
         (dropped,) = driver.dropped

@@ -25,7 +25,7 @@ def counting() -> Topology:
 @pytest.mark.parametrize("partitions", [{}, {"in": 3}])
 def test_key_value_store_is_read_like_a_dict(partitions: dict[str, int]) -> None:
     """All partitions together, in the order of keys; timestamps are a column of the table."""
-    with TopologyTestDriver(counting(), partitions=partitions) as driver:
+    with TopologyTestDriver(counting(), num_partitions=partitions) as driver:
         driver.pipe("in", *"banana")
         store = driver.store("counts")
         assert isinstance(store, StoreView)
@@ -72,7 +72,7 @@ def test_global_table_has_one_view() -> None:
     builder = StreamsBuilder()
     builder.global_table("names", materialized=Materialized.as_("names"))
     builder.stream("in").to("out")
-    with TopologyTestDriver(builder.build(), partitions={"in": 2}) as driver:
+    with TopologyTestDriver(builder.build(), num_partitions={"in": 2}) as driver:
         driver.pipe("names", ("a", "Ann"))
         assert driver.store("names")["a"] == "Ann"
 

@@ -41,7 +41,7 @@ def asked(name: str, kind: QueryableStoreType) -> StoreQueryParameters:
 def test_timestamped_stores_are_read_with_or_without_timestamps() -> None:
     """One store, two ways to read it, as in Java; tables have the time as a column in both."""
     timestamped = QueryableStoreTypes.timestamped_key_value_store()
-    with TopologyTestDriver(topology(), partitions=PARTITIONS) as driver:
+    with TopologyTestDriver(topology(), num_partitions=PARTITIONS) as driver:
         driver.pipe_input("in", None, "a", 7)
         plain, timed = (driver.store(asked("counts", each)) for each in (KEY_VALUE, timestamped))
         assert dict(plain.all()) == {"a": 1}
@@ -56,7 +56,7 @@ def test_timestamped_windows_are_read_with_or_without_timestamps() -> None:
         QueryableStoreTypes.window_store(),
         QueryableStoreTypes.timestamped_window_store(),
     )
-    with TopologyTestDriver(topology(), partitions=PARTITIONS) as driver:
+    with TopologyTestDriver(topology(), num_partitions=PARTITIONS) as driver:
         driver.pipe_input("in", None, "a", 7)
         assert driver.store(asked("windows", window)).fetch("a", 0, 9) == [(0, 1)]
         timed = driver.store(asked("windows", timed_window))
@@ -67,7 +67,7 @@ def test_timestamped_windows_are_read_with_or_without_timestamps() -> None:
 @given(words=st.lists(st.text("abcdefgh", min_size=1, max_size=2), max_size=12))
 def test_partitions_together_are_the_whole_store(words: list[str]) -> None:
     """Every key is in one of them, and none of them knows the keys of another."""
-    with TopologyTestDriver(topology(), partitions=PARTITIONS) as driver:
+    with TopologyTestDriver(topology(), num_partitions=PARTITIONS) as driver:
         driver.pipe("in", *words)
         whole = dict(driver.store("counts").all())
         parts = [driver.store(asked("counts", KEY_VALUE).with_partition(n)) for n in range(3)]
@@ -84,7 +84,7 @@ def test_partitions_together_are_the_whole_store(words: list[str]) -> None:
 def test_windows_of_a_key_in_another_partition_are_an_empty_list() -> None:
     """Not None, which means that there is no such window."""
     kind = QueryableStoreTypes.window_store()
-    with TopologyTestDriver(topology(), partitions=PARTITIONS) as driver:
+    with TopologyTestDriver(topology(), num_partitions=PARTITIONS) as driver:
         driver.pipe_input("in", None, "a", 7)
         home = driver.store("windows").partition_of("a")
         found = [
@@ -131,7 +131,7 @@ def test_versioned_store_is_read_by_its_name_alone() -> None:
 def test_partition_that_is_not_there_is_refused(partition: int) -> None:
     """An empty answer would look like a store without entries."""
     with (
-        TopologyTestDriver(topology(), partitions=PARTITIONS) as driver,
+        TopologyTestDriver(topology(), num_partitions=PARTITIONS) as driver,
         pytest.raises(InvalidArgumentError, match="from 0 to 2") as error,
     ):
         driver.store(asked("counts", KEY_VALUE).with_partition(partition))

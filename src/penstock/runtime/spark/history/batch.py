@@ -16,6 +16,7 @@ from penstock.config import (
 )
 from penstock.errors import InvalidArgumentError
 from penstock.kernel.serdes import required_serde
+from penstock.model.former_names import one_spelling
 from penstock.model.site import caller_site
 from penstock.runtime.history.passes import (
     PassPlan,
@@ -39,13 +40,14 @@ from penstock.topology.validate import nearest
 PARTITIONS = 8
 
 
+@one_spelling
 def run_batch(
     topology: Topology,
     inputs: Mapping[str, DataFrame | BatchInput],
     spark: SparkSession,
     *,
     config: Mapping[str, Any] | None = None,
-    partitions: int | Mapping[str, int] = PARTITIONS,
+    num_partitions: int | Mapping[str, int] = PARTITIONS,
     wall_clock: datetime | int = 0,
     outputs: Iterable[str] | None = None,
     stores: Iterable[str] | None = None,
@@ -63,7 +65,7 @@ def run_batch(
         spark: The session, which may be one of Spark Connect.
         config: Settings as for ``KafkaStreams``; ``application.id`` may be left out. The record
             cache is off unless ``statestore.cache.max.bytes`` is set: every change is a result.
-        partitions: How many partitions topics have: one number, or a number by topic.
+        num_partitions: How many partitions topics have: one number, or a number by topic.
         wall_clock: The time that processors see: a datetime, or milliseconds.
         outputs: The topics that are wanted; by default all that the topology writes.
         stores: The stores that are wanted; by default all.
@@ -74,11 +76,11 @@ def run_batch(
         settings[CACHE_MAX_BYTES.name] = 0
     given = {topic: BatchInput.of(each) for topic, each in inputs.items()}
     graph = checked_topology(topology).graph
-    plan = _plan(graph, given, partitions)
+    plan = _plan(graph, given, num_partitions)
     now = wall_clock if isinstance(wall_clock, int) else int(wall_clock.timestamp() * 1000)
-    sizes = {} if isinstance(partitions, int) else partitions
+    sizes = {} if isinstance(num_partitions, int) else num_partitions
     return plan_batch(
-        plan, given, settings, sizes=sizes, other_size=_size("", partitions), clock_ms=now,
+        plan, given, settings, sizes=sizes, other_size=_size("", num_partitions), clock_ms=now,
         outputs=None if outputs is None else frozenset(outputs),
         stores=None if stores is None else frozenset(stores),
     )  # fmt: skip

@@ -159,7 +159,7 @@ class Chain:
                 topic: self._sources.serdes(topic).partitions for topic in (*inputs, *link.writes)
             }
             self._results[link.id] = run_batch(
-                link.topology, inputs, self._spark, config=link.config, partitions=sizes,
+                link.topology, inputs, self._spark, config=link.config, num_partitions=sizes,
                 wall_clock=self._clock_ms, stores=(),
             )  # fmt: skip
         return self._results[link.id]
