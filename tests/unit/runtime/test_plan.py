@@ -59,6 +59,21 @@ def test_stores_behind_a_repartition_topic_are_known() -> None:
     assert joined.stores_behind_repartition
 
 
+def test_tasks_with_one_input_each_wait_for_no_other_topic() -> None:
+    """Only then may a batch take records that came after it was planned."""
+
+    def grouped(builder: ps.StreamsBuilder) -> None:
+        builder.stream("in").group_by(lambda k, v: v).count("c").to_stream().to("out")
+
+    def with_global_table(builder: ps.StreamsBuilder) -> None:
+        names = builder.global_table("names")
+        builder.stream("in").join(names, lambda a, b: a, key=lambda k, v: v).to("out")
+
+    assert plan_of(grouped, **{"in": 3}).has_single_inputs
+    assert not plan_of(with_global_table, **{"in": 3}, names=1).has_single_inputs
+    assert not plan_of(foreign_key_join, orders=2, users=2).has_single_inputs
+
+
 def test_a_repartition_topic_has_as_many_partitions_as_its_writer() -> None:
     """Unless it is asked for another number."""
 

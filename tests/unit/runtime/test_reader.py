@@ -246,3 +246,28 @@ def test_a_reader_is_closed_although_reading_ahead_has_failed(consumer: Consumer
     reader._ahead = ReadAhead(failing)
     reader.close()
     assert consumer.is_closed
+
+
+def test_a_small_batch_takes_what_has_arrived_since_it_was_planned(consumer: Consumer) -> None:
+    """Otherwise these records would wait for the next commit; other partitions end as planned."""
+    reader = RangeReader({}, timeout_s=1)
+    consumer.script = [
+        [message(ONE, 0), message(TWO, 0)],
+        [message(ONE, n) for n in (1, 2)] + [message(TWO, 1)],
+        [message(ONE, 3)],
+    ]
+    found = reader.read_columns({ONE: (0, 1), TWO: (0, 1)}, open_ended=[ONE])
+    assert (offsets(found, ONE), offsets(found, TWO)) == ([0, 1, 2], [0])
+    assert found.reached == {ONE: 3, TWO: 1}
+    found = reader.read_columns({ONE: (3, 4), TWO: (1, 2)})
+    assert (offsets(found, ONE), offsets(found, TWO)) == ([3], [1])
+    assert consumer.assigned == {ONE: 0, TWO: 0}
+
+
+def test_a_large_batch_ends_where_it_was_planned(consumer: Consumer) -> None:
+    """It would only become larger: behind a backlog there is always more."""
+    reader = RangeReader({}, timeout_s=1)
+    consumer.script = [[message(ONE, 0, size=1 << 20)], [message(ONE, 1)]]
+    found = reader.read_columns({ONE: (0, 1)}, open_ended=[ONE])
+    assert found.reached == {ONE: 1}
+    assert len(consumer.script) == 1

@@ -145,6 +145,7 @@ class MemoryReader:
         ranges: Mapping[TopicPartition, Range],
         most_bytes: int = 1 << 40,
         stuck_s: float | None = None,
+        open_ended: Collection[TopicPartition] = (),
     ) -> ReadRanges:
         columns: dict[TopicPartition, RawColumns] = {}
         reached: dict[TopicPartition, int] = {}

@@ -65,6 +65,13 @@ class Plan:
         stores = (self.subtopologies[part].stores(self.graph) for part in behind)
         return frozenset(name for names in stores for name in names)
 
+    @cached_property
+    def has_single_inputs(self) -> bool:
+        """Whether no task reads more than one topic, so that none has to wait for another one."""
+        parts = [run.subtopology for run in self.runs]
+        is_single = all(len(run.topics) == 1 for run in self.runs) and len(set(parts)) == len(parts)
+        return is_single and not self.graph.global_stores
+
     def runs_of(self, stage: int) -> list[Run]:
         return [run for run in self.runs if run.stage == stage]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
@@ -47,6 +47,9 @@ _BACKLOG = 20_000
 #: The most records that are read ahead. The limits of the consumer's own queues do not count
 #: records that it has already returned.
 _MOST_AHEAD = 100_000
+#: While batches are small, they take records that have arrived since they were planned: so many,
+#: if the planned ones have fewer bytes than this.
+_NEWER, _NEWER_BYTES = 1_000, 256 * 1024
 #: Records per step of reading ahead. The next read waits until the current step ends.
 _AHEAD_BATCH = 5_000
 
@@ -74,10 +77,13 @@ class Reader(Protocol):
         ranges: Mapping[TopicPartition, Range],
         most_bytes: int = 1 << 40,
         stuck_s: float | None = None,
+        open_ended: Collection[TopicPartition] = (),
     ) -> ReadRanges:
         """Return the committed records of every range as columns, up to about ``most_bytes``.
 
         Args:
+            open_ended: partitions of which records behind the range are welcome, too, if they are
+                here already and all ranges are small.
             stuck_s: after so long without any record the call returns what there is, and names the
                 partitions that are stuck. With None it waits, and raises an error in the end.
         """
@@ -165,6 +171,7 @@ class RangeReader:
         ranges: Mapping[TopicPartition, Range],
         most_bytes: int = 1 << 40,
         stuck_s: float | None = None,
+        open_ended: Collection[TopicPartition] = (),
     ) -> ReadRanges:
         """Return the records of every range as columns, in offset order.
 
@@ -205,6 +212,10 @@ class RangeReader:
         reached = {part: end for part, (_, end) in ranges.items()}
         for part in todo:
             reached[part] = max(self._of(part).last_offset + 1, ranges[part][0])
+        if open_ended and not todo and size < _NEWER_BYTES:
+            self._accept(self._consumer.consume(_NEWER, 0.0), {})
+            for part in ranges.keys() & open_ended:
+                reached[part] = max(reached[part], self._of(part).last_offset + 1)
         self._next.update(reached)
         found = {part: self._of(part).take(reached[part]) for part in ranges}
         self._last_count = sum(map(len, found.values()))

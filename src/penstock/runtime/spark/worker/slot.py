@@ -362,7 +362,15 @@ class Slot:
         }
         if not wanted:
             return ReadRanges({}, {})
-        return self._main_reader().read_columns(wanted, request.limits.bytes, _STUCK_S)
+        # Where inputs are joined, all of them end where the batch was planned: in order of time.
+        open_ended = [
+            (topic, task.partition)
+            for run, task in work
+            for topic in run.topics
+            if self._plan.has_single_inputs and not self._plan.is_internal(topic)
+        ]
+        reader = self._main_reader()
+        return reader.read_columns(wanted, request.limits.bytes, _STUCK_S, open_ended)
 
     def _process(
         self, work: list[tuple[Run, TaskId]], request: StageRequest, found: ReadRanges
