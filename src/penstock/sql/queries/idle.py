@@ -6,7 +6,7 @@ import time
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
-Place = tuple[str, int]
+from penstock.model.topic_partition import TopicPartition
 
 _PAUSE_S = 0.05
 
@@ -17,7 +17,7 @@ class Running(Protocol):
     def run_until_idle(self, timeout: str) -> bool:
         """Process all present records; return False if the time was not enough."""
 
-    def lag(self) -> Mapping[Place, int]:
+    def lag(self) -> Mapping[TopicPartition, int]:
         """Return how many records of each source partition wait."""
 
 
@@ -25,15 +25,15 @@ class Offsets(Protocol):
     """The methods of the cluster that the wait uses."""
 
     def end_offsets(
-        self, partitions: Collection[Place], *, committed: bool = False
-    ) -> Mapping[Place, int]:
+        self, partitions: Collection[TopicPartition], *, committed: bool = False
+    ) -> Mapping[TopicPartition, int]:
         """Return the offset after the last record; ``committed`` stops at open transactions."""
 
 
 def wait_until_idle(
     applications: Collection[Running],
     offsets: Offsets,
-    written: Collection[Place],
+    written: Collection[TopicPartition],
     timeout_s: float,
 ) -> bool:
     """Wait until no application has input left; return False if the time was not enough.
@@ -62,5 +62,5 @@ def wait_until_idle(
     return True
 
 
-def _is_committed(offsets: Offsets, written: Collection[Place]) -> bool:
+def _is_committed(offsets: Offsets, written: Collection[TopicPartition]) -> bool:
     return offsets.end_offsets(written) == offsets.end_offsets(written, committed=True)

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException
+from confluent_kafka import TopicPartition as KafkaPartition
 
 from penstock.config import (
     APPLICATION_ID,
@@ -26,6 +27,7 @@ from penstock.kafka.admin_answers import TopicSpec
 from penstock.kafka.client_config import admin_settings, consumer_settings, producer_settings
 from penstock.kafka.clients import new_consumer, new_producer, sendable_time
 from penstock.kafka.embedded import shared_broker
+from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.runtime.settings import plan_fingerprint
 from penstock.runtime.spark.driver.removal import remove_application
@@ -36,7 +38,7 @@ from penstock.sql.ksql_settings import DEFAULT_SERVICE, QUERY_DEFAULTS, SERVICE_
 from penstock.sql.planner.plan import QueryPlan
 from penstock.sql.queries.cluster_log import ClusterLog
 from penstock.sql.queries.following import todo
-from penstock.sql.queries.idle import Place, wait_until_idle
+from penstock.sql.queries.idle import wait_until_idle
 from penstock.sql.queries.paused import PausedQueries, paused_topic
 from penstock.sql.queries.pull import PullQuery
 from penstock.sql.queries.push import PushQuery, Row
@@ -368,7 +370,7 @@ class SparkQueries:
         self.sync()
         return wait_until_idle(self._active(), self._admin, self._written(), timeout_s)
 
-    def _written(self) -> list[Place]:
+    def _written(self) -> list[TopicPartition]:
         """Return the partitions that the queries write to."""
         sinks = {plan.sink.topic for plan in self._plans.values() if plan.sink is not None}
         known = self._admin.topics()
@@ -426,7 +428,7 @@ class SparkQueries:
             "fetch.wait.max.ms": 10,
         }
         consumer = new_consumer(settings)
-        consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in ends])
+        consumer.assign([KafkaPartition(*place, OFFSET_BEGINNING) for place in ends])
         try:
             while ends:
                 message = consumer.poll(_PAUSE_S)
