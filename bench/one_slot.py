@@ -138,6 +138,7 @@ class MemoryReader:
         ranges: Mapping[TopicPartition, Range],
         most_bytes: int = 1 << 40,
         stuck_s: float | None = None,
+        open_ended: Collection[TopicPartition] = (),
     ) -> ReadRanges:
         found = {part: self._cut(part, *span) for part, span in ranges.items()}
         return ReadRanges(found, {part: end for part, (_, end) in ranges.items()})
