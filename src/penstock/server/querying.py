@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.config import STATE_DIR
+from penstock.server.cuts.service import ServerCuts
 from penstock.server.host import QueryHost
 from penstock.server.pull.plan_cache import BoundPull
 from penstock.server.pull.replicas import Replicas
@@ -55,7 +56,8 @@ class QueryServices:
         self.topics = topics or KafkaTopics(host.config)
         self.meter = QueryMeter()
         self.replicas = Replicas(self.topics, folder or Path(host.config[STATE_DIR]))
-        self.pull = PullService(host, self.topics, self.replicas)
+        self.cuts = ServerCuts(host, self.topics, self.replicas)
+        self.pull = PullService(host, self.topics, self.replicas, self.cuts)
         self.push = PushService(host, self.topics, self.meter)
         self._prints = 0
         #: For what may wait: planning, scans, opening and closing.
@@ -124,6 +126,7 @@ class QueryServices:
 
     def close(self) -> None:
         self.push.close_all()
+        self.cuts.close()
         self.replicas.close()
         # The event loop may be the caller, and a thread may be waiting for it.
         self.threads.shutdown(wait=False, cancel_futures=True)

@@ -60,6 +60,9 @@ class Topics(Protocol):
     def ends(self, places: Iterable[Place]) -> Positions:
         """Return the offsets after the last records that are committed."""
 
+    def written(self, places: Iterable[Place]) -> Positions:
+        """Return the offsets after the last records, also of transactions that are open."""
+
     def reader(self, starts: Mapping[Place, int], *, is_eager: bool = False) -> Reader:
         """Return a reader of partitions from some offsets on.
 
@@ -86,6 +89,9 @@ class KafkaTopics:
 
     def ends(self, places: Iterable[Place]) -> Positions:
         return self._connected().end_offsets(places, committed=True)
+
+    def written(self, places: Iterable[Place]) -> Positions:
+        return self._connected().end_offsets(places, committed=False)
 
     def reader(self, starts: Mapping[Place, int], *, is_eager: bool = False) -> Reader:
         return RecordReader(self._config, starts, is_eager=is_eager)

@@ -110,6 +110,12 @@ SERVER_MAX_ROWS = Setting(
 SERVER_MAX_FEEDS = Setting(
     "penstock.server.max.feeds", at_least(0), 100, "Most change feeds that are open at one time."
 )
+READ_CUT = Setting(
+    "penstock.read.cut",
+    optional_text,
+    None,
+    "SQL server: which cut of all queries a SELECT without EMIT reads: latest, a number, or none.",
+)
 SERVER_THREADS = Setting(
     "penstock.server.threads",
     at_least(1),

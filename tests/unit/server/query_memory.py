@@ -76,6 +76,9 @@ class MemoryTopics:
     def ends(self, places: Iterable[Place]) -> Positions:
         return {(topic, part): len(self.partitions[topic][part]) for topic, part in places}
 
+    def written(self, places: Iterable[Place]) -> Positions:
+        return self.ends(places)
+
     def reader(self, starts: Mapping[Place, int], *, is_eager: bool = False) -> MemoryReader:
         made = MemoryReader(self, starts, is_eager=is_eager)
         self.readers.append(made)

@@ -1,4 +1,4 @@
-"""The rows of a pull query: found in a replica, read from a stream, or made by a topology."""
+"""The rows of a pull query: found in a copy, read from a stream, or made by a topology."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.model.windows.windowed import Windowed
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.server.pull.plan_cache import BoundPull
 from penstock.server.pull.prepared import PreparedPull
-from penstock.server.pull.replica import StoredRow, TableReplica
+from penstock.server.pull.table_rows import StoredRow, TableRows
 from penstock.sql.planner.lowering.context import Row
 from penstock.sql.queries.pull import ReadTopic
 
@@ -26,19 +26,19 @@ _FEW = 100
 ReadStream = Callable[[str], Iterable[Any]]
 
 
-def found_by_key(bound: BoundPull, replica: TableReplica) -> list[Row]:
+def found_by_key(bound: BoundPull, table: TableRows) -> list[Row]:
     """Return the rows of a KEY_LOOKUP. This usually reads only a few keys."""
     prepared = bound.prepared
     literals = bound.literals
     rows: list[Row] = []
     for key in prepared.key_values(literals):
-        rows += _accepted(bound, replica, _of_key(prepared, replica, key, literals))
+        rows += _accepted(bound, table, _of_key(prepared, table, key, literals))
     if not rows and not _is_exact(prepared):
-        rows = list(_scanned(bound, replica))
+        rows = list(_scanned(bound, table))
     return rows
 
 
-def found_at_once(bound: BoundPull, replica: TableReplica) -> list[Row] | None:
+def found_at_once(bound: BoundPull, table: TableRows) -> list[Row] | None:
     """Return the rows of a KEY_LOOKUP that reads only a few rows; None if it may read more."""
     prepared, literals = bound.prepared, bound.literals
     # With another format a key that is not found is looked for in all rows.
@@ -46,15 +46,15 @@ def found_at_once(bound: BoundPull, replica: TableReplica) -> list[Row] | None:
         return None
     found: list[StoredRow] = []
     for key in prepared.key_values(literals):
-        found += islice(_of_key(prepared, replica, key, literals), _FEW + 1)
+        found += islice(_of_key(prepared, table, key, literals), _FEW + 1)
         if len(found) > _FEW:
             return None
-    return list(_accepted(bound, replica, found))
+    return list(_accepted(bound, table, found))
 
 
-def found_by_scan(bound: BoundPull, replica: TableReplica) -> Iterator[Row]:
+def found_by_scan(bound: BoundPull, table: TableRows) -> Iterator[Row]:
     """Yield the rows of a RANGE_SCAN or TABLE_SCAN in the order of the keys' bytes."""
-    return _accepted(bound, replica, _candidates(bound.prepared, replica))
+    return _accepted(bound, table, _candidates(bound.prepared, table))
 
 
 def paged(bound: BoundPull, rows: Iterable[Row]) -> Iterable[Row]:
@@ -94,46 +94,46 @@ def stream_rows(bound: BoundPull, records: Iterable[Any]) -> Iterator[Row]:
             yield rows.values(row)
 
 
-def table_records(replica: TableReplica) -> Iterator[ProducedRecord]:
-    """Yield the rows of a replica as records, oldest first, for a topology."""
-    alive = [row for row in replica.scan() if replica.is_alive(row)]
+def table_records(table: TableRows) -> Iterator[ProducedRecord]:
+    """Yield the rows of a table as records, oldest first, for a topology."""
+    alive = [row for row in table.scan() if table.is_alive(row)]
     alive.sort(key=lambda row: (row.timestamp, row.partition, row.offset))
-    topic = replica.source.topic
+    topic = table.source.topic
     for row in alive:
         yield ProducedRecord(topic, row.key, row.value, row.timestamp, row.headers, row.partition)
 
 
 def _of_key(
-    prepared: PreparedPull, replica: TableReplica, key: Row, literals: Any
+    prepared: PreparedPull, table: TableRows, key: Row, literals: Any
 ) -> Iterable[StoredRow]:
     rows = prepared.rows
     assert rows is not None
     serde: Any = rows.rows.key_serde
-    if replica.source.window is None:
-        data = serde.serialize(replica.source.topic, key)
-        found = None if data is None else replica.get(data)
+    if table.source.window is None:
+        data = serde.serialize(table.source.topic, key)
+        found = None if data is None else table.get(data)
         return () if found is None else (found,)
-    data = serde.inner.serialize(replica.source.topic, key)
-    return replica.windows(data, *prepared.start_range(literals))
+    data = serde.inner.serialize(table.source.topic, key)
+    return table.windows(data, *prepared.start_range(literals))
 
 
-def _candidates(prepared: PreparedPull, replica: TableReplica) -> Iterator[StoredRow]:
+def _candidates(prepared: PreparedPull, table: TableRows) -> Iterator[StoredRow]:
     if prepared.range is None:
-        return replica.scan()
+        return table.scan()
     low, high = prepared.range.low, prepared.range.high
     # The order of UTF-8 is that of the texts. One more byte takes the last key in.
-    return replica.scan(
+    return table.scan(
         None if low is None else low.encode(), None if high is None else high.encode() + b"\0"
     )
 
 
-def _accepted(bound: BoundPull, replica: TableReplica, found: Iterable[StoredRow]) -> Iterator[Row]:
+def _accepted(bound: BoundPull, table: TableRows, found: Iterable[StoredRow]) -> Iterator[Row]:
     rows, test = bound.prepared.rows, bound.prepared.test
     assert rows is not None
     read, project = rows.rows.row, rows.values
     values = [literal.value for literal in bound.literals] if test is not None else ()
     for stored in found:
-        if not replica.is_alive(stored):
+        if not table.is_alive(stored):
             continue
         key, value, timestamp, partition, offset, headers = stored
         try:
@@ -142,7 +142,7 @@ def _accepted(bound: BoundPull, replica: TableReplica, found: Iterable[StoredRow
             raise
         # Formats raise errors of many kinds; a record that cannot be read is skipped and logged.
         except Exception as error:  # noqa: BLE001
-            _skipped(replica.source.topic, partition, offset, error)
+            _skipped(table.source.topic, partition, offset, error)
             continue
         if row is not None and (test is None or test(row, values)):
             yield project(row)
@@ -152,7 +152,7 @@ def _is_exact(prepared: PreparedPull) -> bool:
     return prepared.source is not None and prepared.source.key_format.name in _EXACT
 
 
-def _scanned(bound: BoundPull, replica: TableReplica) -> Iterator[Row]:
+def _scanned(bound: BoundPull, table: TableRows) -> Iterator[Row]:
     """Yield the rows whose keys were written with another schema than the present one."""
     prepared = bound.prepared
     rows = prepared.rows
@@ -163,7 +163,7 @@ def _scanned(bound: BoundPull, replica: TableReplica) -> Iterator[Row]:
         key = rows.rows.key(stored.key)
         return (key.key if isinstance(key, Windowed) else key) in wanted
 
-    return _accepted(bound, replica, (row for row in replica.scan() if is_wanted(row)))
+    return _accepted(bound, table, (row for row in table.scan() if is_wanted(row)))
 
 
 def _skipped(topic: str, partition: int, offset: int, error: Exception) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock.kafka.topic_reader import Positions, has_reached
 from penstock.kernel.record_queue import RawRecord
 from penstock.runtime.local.outbox import ProducedRecord
+from penstock.server.cuts.server_cut import ServerCut
+from penstock.server.cuts.service import ServerCuts, wanted_cut
 from penstock.server.errors import BadRequestError, BusyError, NotReadyError, ServerError
 from penstock.server.host import QueryHost
 from penstock.server.positions import from_token
@@ -27,8 +29,9 @@ from penstock.server.pull.plan_cache import BoundPull, PlanCache
 from penstock.server.pull.prepared import GENERAL, STREAM_SCAN, prepare
 from penstock.server.pull.replica import TableReplica
 from penstock.server.pull.replicas import Replicas
+from penstock.server.pull.table_rows import TableRows
 from penstock.server.reading import Topics
-from penstock.sql.catalog.catalog import Catalog
+from penstock.sql.catalog.catalog import Catalog, DataSource
 from penstock.sql.planner.lowering.context import Row
 
 MAX_LAG = "ksql.query.pull.max.allowed.offset.lag"
@@ -36,6 +39,9 @@ TOKENS_ENABLED = "ksql.query.pull.consistency.token.enabled"
 MAX_CONCURRENT = "ksql.query.pull.max.concurrent.requests"
 MAX_QPS = "ksql.query.pull.max.qps"
 CONSISTENCY = "request.ksql.query.pull.consistency.token"
+READ_CUT = "penstock.read.cut"
+#: The same as a property of one request.
+REQUEST_CUT = "request.penstock.read.cut"
 _LOOKUP = "KEY_LOOKUP"
 _POLL_S = 0.1
 #: Statements of this length are looked up in a fraction of a millisecond.
@@ -55,6 +61,10 @@ class Freshness:
 
     positions: Positions | None = None
     max_lag: int | None = None
+    #: The number of the cut to read, or ``LATEST``; None reads what is there.
+    wanted_cut: int | None = None
+    #: That cut, once it is there.
+    cut: ServerCut | None = None
     #: Whether the answer ends with a token of its position.
     sends_token: bool = False
 
@@ -69,15 +79,22 @@ class PullService:
         host: The server's catalog.
         topics: The topics of the cluster.
         replicas: The copies of tables.
-        timeout_s: How long a query may wait for a replica.
+        cuts: The cuts over all queries.
+        timeout_s: How long a query may wait for a replica, or for a cut.
     """
 
     def __init__(
-        self, host: QueryHost, topics: Topics, replicas: Replicas, timeout_s: float = 30.0
+        self,
+        host: QueryHost,
+        topics: Topics,
+        replicas: Replicas,
+        cuts: ServerCuts,
+        timeout_s: float = 30.0,
     ) -> None:
         self._host = host
         self._topics = topics
         self._replicas = replicas
+        self._cuts = cuts
         self._timeout_s = timeout_s
         self._cache = PlanCache()
         #: The catalog that the replicas belong to.
@@ -85,7 +102,7 @@ class PullService:
         settings = host.engine.config
         self._most = int(settings.get(MAX_CONCURRENT, _UNLIMITED))
         self._rate = _Rate(int(settings.get(MAX_QPS, _UNLIMITED)))
-        self._has_defaults = MAX_LAG in settings or TOKENS_ENABLED in settings
+        self._has_defaults = any(name in settings for name in (MAX_LAG, TOKENS_ENABLED, READ_CUT))
         self._under_way = 0
 
     # Planning
@@ -137,8 +154,24 @@ class PullService:
         return Freshness(
             from_token(token)[0] if token else None,
             _lag(settings.get(MAX_LAG)),
-            str(settings.get(TOKENS_ENABLED, "false")).lower() == "true",
+            wanted_cut(request.get(REQUEST_CUT, settings.get(READ_CUT))),
+            sends_token=str(settings.get(TOKENS_ENABLED, "false")).lower() == "true",
         )
+
+    def at_cut(self, bound: BoundPull, fresh: Freshness) -> Freshness:
+        """Return the request with the cut that it wants. May wait: not for the event loop.
+
+        Raises:
+            NoCutError: there is none in time, or the cut does not have what the query reads.
+        """
+        if fresh.wanted_cut is None or fresh.cut is not None:
+            return fresh
+        sources = [
+            found
+            for each in bound.prepared.query.push.plan.sources
+            if (found := self._host.engine.catalog.sources.get(each.name)) is not None
+        ]
+        return replace(fresh, cut=self._cuts.at(fresh.wanted_cut, sources, self._timeout_s))
 
     # Limits
 
@@ -173,10 +206,12 @@ class PullService:
         if prepared.kind != _LOOKUP or not prepared.is_plain or not prepared.is_light:
             return None
         assert prepared.source is not None
+        if fresh.wanted_cut is not None:
+            return None
         replica = self._replicas.ready(prepared.source)
         if replica is None or not _is_fresh(replica, fresh):
             return None
-        found = found_at_once(bound, replica)
+        found = found_at_once(bound, replica.rows)
         return None if found is None else list(paged(bound, found))
 
     def rows(
@@ -193,15 +228,17 @@ class PullService:
             NotReadyError: a table is still being loaded.
             TooStaleError: a table is too far behind.
         """
-        prepared = bound.prepared
+        prepared, fresh = bound.prepared, self.at_cut(bound, fresh)
         if prepared.kind == GENERAL:
             return answered_generally(prepared, lambda topic: self._read(bound, topic, fresh, left))
         assert prepared.source is not None
         if prepared.kind == STREAM_SCAN:
-            return paged(bound, stream_rows(bound, self._to_end(prepared.source.topic, left)))
-        replica = self._fresh(prepared.source, fresh)
+            return paged(
+                bound, stream_rows(bound, self._to_end(prepared.source.topic, fresh, left))
+            )
+        table = self._fresh(prepared.source, fresh)
         find = found_by_key if prepared.kind == _LOOKUP else found_by_scan
-        return paged(bound, find(bound, replica))
+        return paged(bound, find(bound, table))
 
     def positions(self, bound: BoundPull) -> Positions:
         """Return the positions of the tables that a query reads, for a consistency token."""
@@ -212,7 +249,9 @@ class PullService:
                 found |= replica.positions
         return found
 
-    def _fresh(self, source: Any, fresh: Freshness) -> TableReplica:
+    def _fresh(self, source: DataSource, fresh: Freshness) -> TableRows:
+        if fresh.cut is not None:
+            return fresh.cut.tables[source.name]
         replica = self._replicas.of(source, self._timeout_s)
         wanted = fresh.positions
         if wanted is not None:
@@ -230,7 +269,7 @@ class PullService:
                 f" {fresh.max_lag}",
                 fix=f"ask again in a moment, or allow more with {MAX_LAG}",
             )
-        return replica
+        return replica.rows
 
     def _read(
         self, bound: BoundPull, topic: str, fresh: Freshness, left: threading.Event | None
@@ -242,13 +281,22 @@ class PullService:
         if source is not None and source.is_table:
             yield from table_records(self._fresh(source, fresh))
             return
-        for _, partition, _, timestamp, key, value, headers in self._to_end(topic, left):
+        for _, partition, _, timestamp, key, value, headers in self._to_end(topic, fresh, left):
             yield ProducedRecord(topic, key, value, timestamp, headers, partition)
 
-    def _to_end(self, topic: str, gone: threading.Event | None) -> Iterator[RawRecord]:
-        """Yield the records of a topic up to the end it has now, or until the client has gone."""
+    def _to_end(
+        self, topic: str, fresh: Freshness, gone: threading.Event | None
+    ) -> Iterator[RawRecord]:
+        """Yield the records of a topic up to the end it has now, or until the client has gone.
+
+        In a cut, they end where the cut does.
+        """
         places = self._topics.places([topic])
-        ends, begins = self._topics.ends(places), self._topics.begins(places)
+        if fresh.cut is None:
+            ends = self._topics.ends(places)
+        else:
+            ends = {place: fresh.cut.positions.get(place, 0) for place in places}
+        begins = self._topics.begins(places)
         left = {place: end for place, end in ends.items() if end > begins[place]}
         if not left:
             return

@@ -31,6 +31,8 @@ LIMIT_REACHED, COMPLETED = "Limit Reached", "Query Completed"
 HEARTBEAT_S = 15.0
 #: A client that takes nothing for this many seconds is disconnected.
 SEND_S = 60.0
+#: In a request, the cut to read; in an answer, the number of the cut that was read.
+CUT_HEADER = b"penstock-cut"
 _NO_STORE = (b"cache-control", b"no-store")
 _NO_SNIFF = (b"x-content-type-options", b"nosniff")
 _NO_BUFFER = (b"x-accel-buffering", b"no")
@@ -49,6 +51,11 @@ class PullAnswer:
 
     async def send(self, receive: Receive, send: Send) -> None:
         with self._services.pull_place(self._bound) as self._sent:
+            if self._fresh.wanted_cut is not None:
+                loop, services = asyncio.get_running_loop(), self._services
+                self._fresh = await loop.run_in_executor(
+                    services.threads, services.pull.at_cut, self._bound, self._fresh
+                )
             rows = self._services.pull.at_once(self._bound, self._fresh)
             if rows is None:
                 await self._send_parts(receive, send)
@@ -84,7 +91,9 @@ class PullAnswer:
     async def _write(self, bunches: Any, send: Send) -> None:
         # An error before the first row can still become an HTTP status.
         first = await anext(bunches, None)
-        await send_start(send, self._form.media)
+        cut = self._fresh.cut
+        more = () if cut is None else ((CUT_HEADER, str(cut.number).encode()),)
+        await send_start(send, self._form.media, *more)
         begin = self._form.begin(_pull_id(), self._bound.prepared.schema)
         await send_body(send, begin + b"".join(self._texts(first or ())))
         try:

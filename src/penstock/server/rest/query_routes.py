@@ -17,11 +17,12 @@ from starlette.types import Receive, Scope, Send
 from penstock.server.errors import BadRequestError, BadStatementError, ServerError
 from penstock.server.host import QueryHost
 from penstock.server.pull.plan_cache import BoundPull
+from penstock.server.pull.service import REQUEST_CUT
 from penstock.server.push.service import CONTINUATION, PlannedPush
 from penstock.server.querying import QueryServices
 from penstock.server.rest.inserts_stream import InsertsStream, KafkaSender, RowSender
 from penstock.server.rest.printing import PrintAnswer
-from penstock.server.rest.query_answers import PullAnswer, PushAnswer
+from penstock.server.rest.query_answers import CUT_HEADER, PullAnswer, PushAnswer
 from penstock.server.rest.query_request import (
     QueryRequest,
     caller_of,
@@ -151,6 +152,9 @@ class _Endpoint:
             else:
                 request = read_request(await read_body(receive))
             sql = request.statement
+            if CUT_HEADER in headers:
+                wanted = headers[CUT_HEADER].decode("latin-1")
+                request.request_properties = {**request.request, REQUEST_CUT: wanted}
             factory = _form(accept, self._is_stream)
             if factory is None:
                 raise NotAcceptableError(

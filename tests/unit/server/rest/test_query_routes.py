@@ -526,3 +526,38 @@ def test_a_client_that_leaves_ends_a_scan(users: QueryWorld) -> None:
         await asyncio.wait_for(call.task, 20)
 
     run(test)
+
+
+def test_an_answer_from_a_cut_says_its_number(users: QueryWorld) -> None:
+    """The cut is asked for in a header or as a setting; its number reads the same one again."""
+    found: list[Any] = []
+
+    async def test() -> None:
+        for headers, settings in (
+            ({"penstock-cut": "latest"}, {}),
+            ({}, {"penstock.read.cut": "latest"}),
+        ):
+            call = Call(users, "/query-stream", stream(ANN, properties=settings), headers)
+            text = await call.text()
+            number = int(call.headers[b"penstock-cut"])
+            again = Call(users, "/query-stream", stream(ANN), {"penstock-cut": str(number)})
+            rows = (await again.text()).splitlines()[1:]
+            assert (rows, again.status) == (text.splitlines()[1:], 200)
+            assert int(again.headers[b"penstock-cut"]) == number
+            found.append(number)
+        without = Call(users, "/query-stream", stream(ANN))
+        await without.text()
+        assert b"penstock-cut" not in without.headers
+
+    run(test)
+    assert found == sorted(found)
+
+
+def test_a_cut_that_does_not_exist_is_refused_before_the_first_row(users: QueryWorld) -> None:
+    async def test() -> None:
+        call = Call(users, "/query-stream", stream(ANN), {"penstock-cut": "12"})
+        body = await call.json()
+        assert (call.status, body["error_code"]) == (503, 50300)
+        assert "no cut 12" in body["message"]
+
+    run(test)

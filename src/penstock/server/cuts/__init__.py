@@ -1,0 +1,1 @@
+"""Cuts over all queries of a server: states in which each has what the one before had written."""
