@@ -58,6 +58,28 @@ def test_what_is_frozen_includes_the_batch_under_way() -> None:
     assert stops.admit(0, {ZERO: (8, 12)}) == {ZERO: (8, 10)}
 
 
+def test_a_batch_that_may_read_on_is_waited_for() -> None:
+    """Nobody knows its end before; later batches end where they are planned."""
+    changed, positions = threading.Condition(threading.RLock()), {ZERO: 4}
+    stops = Stops(positions, changed)
+    stops.admit(0, {ZERO: (4, 8)})
+    assert stops.may_read_on(0)
+    frozen: list[dict[tuple[str, int], int]] = []
+    asking = threading.Thread(target=lambda: frozen.append(stops.freeze(["in"])))
+    asking.start()
+    while not stops._is_freezing:
+        assert asking.is_alive()
+    assert not stops.may_read_on(1)
+    with changed:
+        positions[ZERO] = 11
+    stops.settle(0)
+    asking.join(30)
+    assert frozen == [{ZERO: 11}]
+    assert not stops.may_read_on(0)
+    stops.lift()
+    assert stops.may_read_on(0)
+
+
 def test_an_application_is_held_where_it_contains_exactly_what_was_asked_for() -> None:
     """All lanes are at the stops, and nothing is on its way in repartition topics."""
     world = World(two_stages, partitions=3, slots=3)

@@ -100,6 +100,8 @@ class StageRequest:
     #: The offsets to read in this stage, of source topics and of repartition topics. A task runs
     #: only if one of its partitions is among them.
     ranges: Mapping[TopicPartition, Range] = field(default_factory=dict)
+    #: Whether records of source topics behind these ranges are welcome, if they are there already.
+    may_read_on: bool = False
     skips: Mapping[TopicPartition, Skips] = field(default_factory=dict)
     #: For source topics that serve as changelogs of tables: the next offset to process.
     table_positions: Mapping[TopicPartition, int] = field(default_factory=dict)

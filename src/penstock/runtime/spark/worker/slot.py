@@ -362,12 +362,11 @@ class Slot:
         }
         if not wanted:
             return ReadRanges({}, {})
-        # Where inputs are joined, all of them end where the batch was planned: in order of time.
         open_ended = [
             (topic, task.partition)
             for run, task in work
             for topic in run.topics
-            if self._plan.has_single_inputs and not self._plan.is_internal(topic)
+            if request.may_read_on and not self._plan.is_internal(topic)
         ]
         reader = self._main_reader()
         return reader.read_columns(wanted, request.limits.bytes, _STUCK_S, open_ended)

@@ -257,7 +257,10 @@ class Lane:
             attempt = self._attempt
             if attempt is not None:
                 self._recover()
-            self._batch(turn, attempt)
+            try:
+                self._batch(turn, attempt)
+            finally:
+                self._shared.stops.settle(self.number)
 
     def _tried(self) -> _Tried:
         return _Tried(self)
@@ -404,6 +407,7 @@ class Lane:
             global_ends=planned.tables,
             global_start=within(self._tables, planned.tables),
             group=shared.member.metadata(),
+            may_read_on=layout.has_single_inputs and shared.stops.may_read_on(self.number),
             owners=shared.owners.owners(),
             limits=self._limits._replace(seconds=seconds),
         )

@@ -8,6 +8,8 @@ from collections.abc import Collection, Mapping
 from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.exchange.stage_request import Range
 
+#: How long a batch that may read on is waited for.
+_PATIENCE_S = 2.0
 _Offsets = Mapping[TopicPartition, int]
 
 
@@ -27,6 +29,9 @@ class Stops:
         self._stops: dict[TopicPartition, int] = {}
         #: By lane, the ends of its newest batch, which may be under way.
         self._planned: dict[int, dict[TopicPartition, int]] = {}
+        #: Lanes whose batch under way may read beyond these ends.
+        self._reading_on: set[int] = set()
+        self._is_freezing = False
 
     @property
     def topics(self) -> frozenset[str]:
@@ -55,16 +60,35 @@ class Stops:
                 for part, (start, end) in ranges.items()
             }
             self._planned[lane] = {part: end for part, (_, end) in found.items()}
+            self._reading_on.discard(lane)
             return found
+
+    def may_read_on(self, lane: int) -> bool:
+        """Tell whether a batch may take records behind its ends, and note it until ``settle``."""
+        with self._changed:
+            if self._stops or self._is_freezing:
+                return False
+            self._reading_on.add(lane)
+            return True
+
+    def settle(self, lane: int) -> None:
+        """Note that the batch of a lane has ended, and where it has ended."""
+        with self._changed:
+            self._reading_on.discard(lane)
+            self._changed.notify_all()
 
     # For the one who takes the cut
 
     def freeze(self, topics: Collection[str]) -> dict[TopicPartition, int]:
         """Stop all partitions of topics where the lanes are now; return these offsets.
 
-        They include the batches that are under way.
+        They include the batches that are under way. Those that may read on are waited for; if one
+        hangs, the offsets are not reached, and there is no cut.
         """
         with self._changed:
+            self._is_freezing = True
+            self._changed.wait_for(lambda: not self._reading_on, _PATIENCE_S)
+            self._is_freezing = False
             at = {part: at for part, at in self._positions.items() if part[0] in topics}
             for planned in self._planned.values():
                 for part, end in planned.items():
