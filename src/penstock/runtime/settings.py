@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -75,11 +75,7 @@ def task_settings(
     vectorize = "off" if wrapper is not None else config[settings.VECTORIZE]
     return TaskSettings(
         application_id=config[settings.APPLICATION_ID],
-        defaults=SerdeDefaults(
-            _serde(config, settings.DEFAULT_KEY_SERDE),
-            _serde(config, settings.DEFAULT_VALUE_SERDE),
-            configs,
-        ),
+        defaults=_defaults(config, configs),
         timestamp_extractor=_extractor(config),
         on_deserialization=_handler(config, settings.DESERIALIZATION_HANDLER),
         on_processing=_handler(config, settings.PROCESSING_HANDLER),
@@ -124,10 +120,17 @@ def warn_of_unasked_handler(graph: Graph, config: StreamsConfig) -> None:
 
 def plan_fingerprint(graph: Graph, config: StreamsConfig) -> PlanFingerprint:
     """Return what the state of a topology means under a configuration, with its default serdes."""
-    defaults = SerdeDefaults(
-        _serde(config, settings.DEFAULT_KEY_SERDE), _serde(config, settings.DEFAULT_VALUE_SERDE)
+    return fingerprint_of(graph, _defaults(config, {}))
+
+
+def _defaults(config: StreamsConfig, configs: Mapping[str, Any]) -> SerdeDefaults:
+    return SerdeDefaults(
+        _serde(config, settings.DEFAULT_KEY_SERDE),
+        _serde(config, settings.DEFAULT_VALUE_SERDE),
+        configs,
+        is_key_set=config.has(settings.DEFAULT_KEY_SERDE),
+        is_value_set=config.has(settings.DEFAULT_VALUE_SERDE),
     )
-    return fingerprint_of(graph, defaults)
 
 
 def _serde(config: StreamsConfig, setting: Setting[Any]) -> Serde[Any] | None:

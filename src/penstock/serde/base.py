@@ -23,7 +23,8 @@ Reader = Callable[[bytes | None], Any]
 class SerdeDefaults:
     """What a serde learns from the application that uses it.
 
-    ``key`` and ``value`` are ``default.key.serde`` and ``default.value.serde``, if they are set.
+    ``key`` and ``value`` are ``default.key.serde`` and ``default.value.serde``. ``is_set``
+    says whether the user has set them: if not, what a program suggests comes first.
     ``configs`` are all settings of the application, and ``is_key`` says whether the serde is for
     keys: the two arguments of ``Serde.configure`` in Java.
     """
@@ -32,10 +33,16 @@ class SerdeDefaults:
     value: Serde[Any] | None = None
     configs: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
     is_key: bool = False
+    is_key_set: bool = True
+    is_value_set: bool = True
 
     def of(self, part: str) -> SerdeDefaults:
         """Return the same for a serde of keys (``"key"``) or of values (``"value"``)."""
         return replace(self, is_key=part == "key")
+
+    def is_set(self, part: str) -> bool:
+        """Return whether the user has set the default serde of keys or of values."""
+        return self.is_key_set if part == "key" else self.is_value_set
 
     def serde(self, part: str) -> Serde[Any] | None:
         """Return the default serde of keys or of values, configured like any other serde."""

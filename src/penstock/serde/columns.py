@@ -14,6 +14,7 @@ import numpy as np
 from penstock.model.user_code import UserCodeError, user_code
 from penstock.serde.base import Serde
 from penstock.serde.column_serde import ColumnSerde, Encoded, HasColumnSerde
+from penstock.serde.inferred import TextOrJsonSerde
 from penstock.serde.json import JsonSerde, has_long_number
 from penstock.serde.json_column import dumped, loaded
 from penstock.serde.primitives import (
@@ -160,7 +161,8 @@ _TABLE: dict[type, ColumnSerde] = {
     ShortSerde: _NOTHING_MORE,
     StringSerde: ColumnSerde(
         decode=_decode_strings, encode=_encode_strings,
-        takes_all=True, tells_apart=True, keeps_bytes=_is_text,
+        takes_all=True, tells_apart=True, keeps_bytes=_is_text, wire="text",
     ),
+    TextOrJsonSerde: ColumnSerde(encode=_encode_strings, wire="text"),
     UUIDSerde: _NOTHING_MORE,
 }  # fmt: skip

@@ -30,13 +30,15 @@ DEFAULT_KEY_SERDE = Setting(
     "default.key.serde",
     anything,
     "string",
-    "Serde of keys for operations that name no serde; with None every operation must name one.",
+    "Serde of keys for operations that name no serde, before what functions say about their"
+    " results; with None every operation must name one.",
 )
 DEFAULT_VALUE_SERDE = Setting(
     "default.value.serde",
     anything,
     "string",
-    "Serde of values for operations that name no serde; with None every operation must name one.",
+    "Serde of values for operations that name no serde, before what functions say about their"
+    " results; with None every operation must name one.",
 )
 DEFAULT_TIMESTAMP_EXTRACTOR = Setting(
     "default.timestamp.extractor",

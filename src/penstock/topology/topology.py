@@ -16,6 +16,7 @@ from penstock.processor.functions import (
     TopicNameExtractor,
 )
 from penstock.processor.supplier import as_supplier, supplier_stores
+from penstock.serde.inferred import UNDECLARED
 from penstock.serde.serdes import resolve_serde
 from penstock.state.spec import StoreSpec
 from penstock.topology.describe import TopologyDescription, describe
@@ -131,8 +132,8 @@ class Topology:
                 parents=parents,
                 topic=topic if is_fixed else None,  # type: ignore[arg-type]
                 topic_extractor=None if is_fixed else topic,  # type: ignore[arg-type]
-                key_serde=resolve_serde(key),
-                value_serde=resolve_serde(value),
+                key_serde=resolve_serde(key) or UNDECLARED,
+                value_serde=resolve_serde(value) or UNDECLARED,
                 partitioner=partitioner,
                 site=caller_site(),
             )

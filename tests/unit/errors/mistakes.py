@@ -333,7 +333,7 @@ def value_does_not_fit_the_repartition_topic() -> None:
 def value_does_not_fit_the_store() -> None:
     builder = StreamsBuilder()
     grouped = builder.stream("in").group_by_key()
-    grouped.aggregate(lambda: 0, lambda key, value, total: total + 1, "totals")  # !
+    grouped.aggregate(str, lambda key, value, total: len(total) + 1, "totals")  # !
     run(builder, "v", key="k")
 
 

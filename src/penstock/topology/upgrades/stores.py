@@ -14,6 +14,7 @@ from typing import Any
 
 from penstock.expr.expression import Expression
 from penstock.serde.base import Serde, SerdeDefaults
+from penstock.serde.inferred import holds_inferred
 from penstock.state.spec import StoreKind, StoreSpec
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import (
@@ -159,8 +160,8 @@ class _Walk:
         for topic, (name, *_) in self._sinks.items():
             sink = self._graph.nodes[name]
             assert isinstance(sink, Sink)
-            key = _layout(sink.key_serde, self._defaults.key)
-            value = _layout(sink.value_serde, self._defaults.value)
+            key = _layout(sink.key_serde, self._defaults, "key")
+            value = _layout(sink.value_serde, self._defaults, "value")
             lines = Line(f"key {key}", Rule.FREE), Line(f"value {value}", Rule.FREE)
             yield Section(topic_section(topic), lines, presence=Rule.FREE)
 
@@ -191,13 +192,13 @@ class _Walk:
             if names:
                 yield f"reads {names}: {self._format(node)}"
         elif isinstance(node, Sink):
-            yield f"repartition by key: {_layout(node.key_serde, self._defaults.key)}"
+            yield f"repartition by key: {_layout(node.key_serde, self._defaults, 'key')}"
         elif not isinstance(node, _SILENT):
             yield _step(node)
 
     def _format(self, node: Source) -> str:
-        key = _layout(node.key_serde, self._defaults.key)
-        return f"key {key}, value {_layout(node.value_serde, self._defaults.value)}"
+        key = _layout(node.key_serde, self._defaults, "key")
+        return f"key {key}, value {_layout(node.value_serde, self._defaults, 'value')}"
 
 
 def _rule(node: Node) -> Rule:
@@ -239,11 +240,11 @@ def _topics(node: Source) -> tuple[str, ...]:
 def _kept_as(spec: StoreSpec, defaults: SerdeDefaults) -> list[str]:
     lines = [
         f"keeps {_KINDS.get(spec.kind, spec.kind.value.replace('_', ' '))}",
-        f"key {_layout(spec.key_serde, defaults.key)}",
-        f"value {_layout(spec.value_serde, defaults.value)}",
+        f"key {_layout(spec.key_serde, defaults, 'key')}",
+        f"value {_layout(spec.value_serde, defaults, 'value')}",
     ]
     if spec.other_value_serde is not None:
-        lines.append(f"other value {_layout(spec.other_value_serde, defaults.value)}")
+        lines.append(f"other value {_layout(spec.other_value_serde, defaults, 'value')}")
     if spec.window_size_ms:
         lines.append(f"windows of {spec.window_size_ms} ms")
     if spec.retain_duplicates:
@@ -251,10 +252,12 @@ def _kept_as(spec: StoreSpec, defaults: SerdeDefaults) -> list[str]:
     return [*lines, "in order of time"] if spec.time_ordered else lines
 
 
-def _layout(serde: Serde[Any] | None, default: Serde[Any] | None) -> str:
+def _layout(serde: Serde[Any] | None, defaults: SerdeDefaults, part: str) -> str:
     if serde is None:
+        default = defaults.key if part == "key" else defaults.value
         return "default" if default is None else default.layout
-    return serde.layout
+    # A default that is set wins over what was inferred, so setting one changes the state.
+    return (serde.with_defaults(defaults.of(part)) if holds_inferred(serde) else serde).layout
 
 
 def _step(node: Node) -> str:

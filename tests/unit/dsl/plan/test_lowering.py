@@ -11,6 +11,7 @@ from typing import Any
 from penstock.dsl.faces.builder import StreamsBuilder
 from penstock.dsl.options.stream_options import Consumed, Grouped, Produced, Repartitioned
 from penstock.model.windows.definitions import TimeWindows
+from penstock.serde.inferred import UNDECLARED
 from penstock.topology.nodes import NullKeyFilter, PassThrough, Sink, Source
 from tests.unit.dsl.programs import always, graph_of, key_of, lines, value_of
 
@@ -88,7 +89,7 @@ def test_named_grouping_shares_its_topic_between_aggregations() -> None:
 
 
 def test_serdes_follow_the_stream_until_they_cannot() -> None:
-    """A changed key or value has a type that no one knows."""
+    """A changed key or value has a type that no one knows, unless it is annotated."""
 
     def program(builder: StreamsBuilder) -> None:
         stream = builder.stream("in", key=str, value=int)
@@ -100,7 +101,7 @@ def test_serdes_follow_the_stream_until_they_cannot() -> None:
 
     sinks = {n.topic: n for n in graph_of(program).nodes.values() if isinstance(n, Sink)}
     known = {
-        topic: (sink.key_serde is not None, sink.value_serde is not None)
+        topic: (sink.key_serde != UNDECLARED, sink.value_serde != UNDECLARED)
         for topic, sink in sinks.items()
     }
     assert known == {

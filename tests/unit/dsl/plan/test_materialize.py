@@ -20,6 +20,7 @@ from penstock.model.windows.definitions import (
     TimeWindows,
     UnlimitedWindows,
 )
+from penstock.serde.inferred import InferredSerde
 from penstock.serde.serdes import Serdes
 from penstock.state.spec import StoreKind, StoreSpec
 from penstock.state.stores import Stores
@@ -45,10 +46,12 @@ def test_count_keeps_timestamped_longs_cached_and_logged() -> None:
     assert (store.key_serde, store.value_serde) == (Serdes.string(), Serdes.long())
 
 
-def test_reduce_keeps_the_streams_values_and_aggregate_does_not_know_them() -> None:
-    """A reduction has the type of its input, an aggregation any."""
+def test_reduce_keeps_the_streams_values_and_aggregate_those_of_its_initializer() -> None:
+    """A reduction has the type of its input, an aggregation its own."""
     assert _store(lambda b: _grouped(b).reduce(max)).value_serde == Serdes.string()
-    assert _store(lambda b: _grouped(b).aggregate(int, lambda k, v, a: a)).value_serde is None
+    assert _store(lambda b: _grouped(b).aggregate(str, lambda k, v, a: a)).value_serde is None
+    summed = _store(lambda b: _grouped(b).aggregate(int, lambda k, v, a: a))
+    assert summed.value_serde == InferredSerde(Serdes.long())
 
 
 @pytest.mark.parametrize(

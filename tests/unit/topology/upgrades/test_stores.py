@@ -326,3 +326,33 @@ def test_store_in_memory_without_a_changelog_has_no_meaning_to_keep() -> None:
         builder.add_state_store(spec.with_logging_disabled())
 
     assert fingerprint(program).sections == ()
+
+
+def _as_dict(value: Any) -> dict[str, Any]:
+    return {"value": value}
+
+
+def _tables(mapper: Callable[[Any], Any]) -> Callable[[ps.StreamsBuilder], object]:
+    return lambda builder: builder.stream("in").map_values(mapper).to_table("latest")
+
+
+def test_annotation_that_changes_the_bytes_of_a_store_is_a_change() -> None:
+    """What was text would be read as JSON."""
+    unset = SerdeDefaults(Serdes.string(), Serdes.string(), is_key_set=False, is_value_set=False)
+    text, annotated = (_fingerprint_with(_tables(each), unset) for each in (len, _as_dict))
+    assert "value string" in text
+    assert "value json" in annotated
+
+
+def test_default_that_is_set_changes_what_was_inferred() -> None:
+    """With the same default that nobody had set, nothing would show it."""
+    unset = SerdeDefaults(Serdes.string(), Serdes.string(), is_key_set=False, is_value_set=False)
+    chosen = SerdeDefaults(Serdes.string(), Serdes.string())
+    before, after = (_fingerprint_with(_tables(_as_dict), each) for each in (unset, chosen))
+    assert ("value json" in before, "value string" in after) == (True, True)
+
+
+def _fingerprint_with(program: Program, defaults: SerdeDefaults) -> str:
+    builder = ps.StreamsBuilder()
+    program(builder)
+    return str(fingerprint_of(builder.build().graph, defaults).to_json())

@@ -12,6 +12,7 @@ from typing import Any
 from penstock.dsl.operators.aggregations.folds import Fold
 from penstock.dsl.operators.aggregations.group_by import Grouping, regrouped
 from penstock.dsl.operators.expression_fields import check_fields
+from penstock.dsl.operators.result_types import serde_of_aggregate
 from penstock.dsl.options.materialized import Materialized
 from penstock.dsl.plan.logical import Operator
 from penstock.dsl.plan.materialize import Materialization, key_value_store, materialize
@@ -43,8 +44,11 @@ def fold_materialization(
     """Name the store. Serdes that are not given follow from the fold, if possible."""
     for expression in fold.expressions:
         check_fields("aggregate", expression, grouping.key_serde, grouping.value_serde)
-    value_serde = grouping.value_serde if fold.reducer is not None else None
     wanted = materialize(grouping.graph, options or Materialized(), fold.prefix)
+    value_serde = grouping.value_serde
+    if fold.reducer is None:
+        is_named = wanted.value_serde is not None
+        value_serde = None if is_named else serde_of_aggregate(fold.initializer, fold.aggregator)
     return wanted.with_serdes_or(grouping.key_serde, value_serde)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from penstock.dsl.operators.result_types import serde_of_result
 from penstock.dsl.operators.streams.select_key import key_selection
 from penstock.dsl.operators.topics.repartition import Repartition, new_repartition
 from penstock.dsl.options.stream_options import Grouped, given_options
@@ -62,6 +63,8 @@ def group_stream_by(
     """Group by a new key. This always needs a repartition topic."""
     if options is None:
         options = Grouped(value=stream.value_serde)
+    if options.key is None:
+        options = replace(options, key=serde_of_result(fn))
     node = key_selection(stream, "group_by", fn, options.name)
     return _grouping(stream.then(node, key_changed=True), options)
 

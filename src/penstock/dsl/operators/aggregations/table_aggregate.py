@@ -9,6 +9,7 @@ from typing import Any
 from penstock.dsl.operators.aggregations.folds import stores_of
 from penstock.dsl.operators.aggregations.table_group_by import ChangeRepartition, GroupedTable
 from penstock.dsl.operators.arity import check_arity
+from penstock.dsl.operators.result_types import serde_of_aggregate
 from penstock.dsl.operators.returns import check_function
 from penstock.dsl.operators.topics.repartition import TOPIC_SUFFIX
 from penstock.dsl.options.materialized import Materialized
@@ -40,11 +41,14 @@ def aggregate_table(
     options: Options,
     name: str | None,
 ) -> Table:
-    """Add an aggregation. The user gives the serde of its values."""
+    """Add an aggregation. The user gives the serde of its values, or their type says it."""
     check_arity("aggregate", "initializer", initializer)
     check_function("aggregate", "adder", adder, "key", "value", "aggregate")
     check_arity("aggregate", "subtractor", subtractor, "key", "value", "aggregate")
-    wanted = _wanted(grouped, options).with_serdes_or(grouped.key_serde)
+    wanted = _wanted(grouped, options)
+    is_named = wanted.value_serde is not None
+    value_serde = None if is_named else serde_of_aggregate(initializer, adder)
+    wanted = wanted.with_serdes_or(grouped.key_serde, value_serde)
     make = partial(TableAggregate, initializer=initializer, adder=adder, subtractor=subtractor)
     return _add(grouped, make, wanted, name, _AGGREGATE, stores_of(adder))
 

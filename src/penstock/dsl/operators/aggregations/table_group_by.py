@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.dsl.operators.arity import check_arity
 from penstock.dsl.operators.expression_fields import check_fields
+from penstock.dsl.operators.result_types import serdes_of_pair
 from penstock.dsl.options.stream_options import Grouped
 from penstock.dsl.plan.logical import LogicalGraph, LogicalNode, Operator
 from penstock.dsl.plan.table import Table
@@ -91,7 +92,7 @@ def group_table(
     """Add the re-keying. It needs old rows, so the table gets a store if it has none."""
     check_arity("group_by", "selector", fn, "key", "value")
     check_fields("group_by", fn, table.key_serde, table.value_serde)
-    graph = table.graph
+    graph, said = table.graph, serdes_of_pair(fn)
     name = graph.names.given_or_new(options.name, "KTABLE-SELECT-")
     node = VersionedOperator(name, partial(TableGroupBy, fn=fn))
     graph.add(node, table.node)
@@ -100,6 +101,6 @@ def group_table(
         node=node,
         graph=graph,
         name=options.name,
-        key_serde=resolve_serde(options.key),
-        value_serde=resolve_serde(options.value),
+        key_serde=resolve_serde(options.key) or said[0],
+        value_serde=resolve_serde(options.value) or said[1],
     )

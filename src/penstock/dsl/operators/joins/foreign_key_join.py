@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.dsl.operators.aggregations.table_group_by import VersionedOperator
 from penstock.dsl.operators.arity import number_of_arguments
 from penstock.dsl.operators.expression_fields import check_fields
+from penstock.dsl.operators.result_types import serde_of_result
 from penstock.dsl.options.join_options import TableJoined
 from penstock.dsl.options.materialized import Materialized
 from penstock.dsl.plan.logical import LogicalNode, Operator, PlannedStore
@@ -254,7 +255,9 @@ class _Join:
         )
         self.graph.add(resolve, source)
         name = self._name("-result", _OUTPUT)
-        wanted = materialize(self.graph, options, _OUTPUT).with_serdes_or(left.key_serde)
+        wanted = materialize(self.graph, options, _OUTPUT).with_serdes_or(
+            left.key_serde, serde_of_result(self.joiner)
+        )
         state = SourceTable(key_value_store(wanted), is_materialized=wanted.is_queryable)
         node = Operator(name, TableSource, table=state, output_versioned=wanted.is_versioned)
         self.graph.add(node, resolve)

@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.dsl.operators.arity import check_arity, number_of_arguments
 from penstock.dsl.operators.expression_fields import check_fields
+from penstock.dsl.operators.result_types import serde_of_result
 from penstock.dsl.plan.logical import Operator
 from penstock.dsl.plan.stream import Stream
 from penstock.dsl.plan.table import GlobalTable
@@ -43,4 +44,4 @@ def join_stream_with_global_table(
         ),
         relaxes_null_keys=is_left,
     )
-    return stream.then(node, value_serde=None)
+    return stream.then(node, value_serde=serde_of_result(joiner))

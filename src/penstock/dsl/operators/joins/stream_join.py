@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from penstock.dsl.operators.arity import number_of_arguments
 from penstock.dsl.operators.expression_fields import check_fields
 from penstock.dsl.operators.joins.stream_join_stores import JoinStores, join_stores
+from penstock.dsl.operators.result_types import serde_of_result
 from penstock.dsl.operators.topics.repartition import repartition_for_join
 from penstock.dsl.options.join_options import StreamJoined
 from penstock.dsl.options.naming import Names
@@ -17,6 +18,7 @@ from penstock.dsl.options.stream_options import not_none
 from penstock.dsl.plan.logical import LogicalNode, Operator, PlannedStore
 from penstock.dsl.plan.stream import Stream, copartition
 from penstock.model.windows.definitions import JoinWindows
+from penstock.serde.inferred import inferred
 from penstock.serde.serdes import resolve_serde
 from penstock.topology.nodes import (
     JoinKind,
@@ -139,6 +141,7 @@ def join_streams(
     sources = copartition(left, [right])
     graph = left.graph
     names = _names(graph.names, kind, options.name)
+    options = _with_stream_serdes(options, left, right)
     stores = join_stores(graph, kind, windows, options, names.generated_left, names.generated_right)
     graph.add(WindowStep(names.left_window, stores.left), left.node)
     graph.add(WindowStep(names.right_window, stores.right), right.node)
@@ -153,6 +156,22 @@ def join_streams(
         sources=sources,
         # No key serde is inherited: those of the two sides may differ.
         key_serde=resolve_serde(options.key),
+        value_serde=serde_of_result(joiner),
+    )
+
+
+def _with_stream_serdes(
+    options: StreamJoined[Any, Any, Any], left: Stream, right: Stream
+) -> StreamJoined[Any, Any, Any]:
+    """Return options in which serdes of stores that are not given are inferred from the streams.
+
+    Java has the configured defaults for them, which win here, too, if they are set.
+    """
+    return replace(
+        options,
+        key=options.key or inferred(left.key_serde or right.key_serde),
+        value=options.value or inferred(left.value_serde),
+        other_value=options.other_value or inferred(right.value_serde),
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.dsl.operators.arity import number_of_arguments
 from penstock.dsl.operators.expression_fields import check_fields
+from penstock.dsl.operators.result_types import serde_of_result
 from penstock.dsl.operators.topics.repartition import repartition_for_join
 from penstock.dsl.options.join_options import Joined
 from penstock.dsl.plan.logical import Operator, PlannedStore
@@ -62,7 +63,7 @@ def join_stream_with_table(
     key_serde, value_serde = resolve_serde(options.key), resolve_serde(options.value)
     stream = repartition_for_join(stream, options.name, key_serde, value_serde)
     key_serde, value_serde = key_serde or stream.key_serde, value_serde or stream.value_serde
-    sources = copartition(stream, [table])
+    sources, result = copartition(stream, [table]), serde_of_result(joiner)
     prefix = "KSTREAM-LEFTJOIN-" if is_left else "KSTREAM-JOIN-"
     name = stream.graph.names.given_or_new(options.name, prefix)
     fields: dict[str, Any] = {
@@ -75,7 +76,7 @@ def join_stream_with_table(
             connects=table.state.reading_stores(),
             relaxes_null_keys=is_left,
         )
-        return stream.then(node, sources=sources, key_serde=key_serde, value_serde=None)
+        return stream.then(node, sources=sources, key_serde=key_serde, value_serde=result)
     if table.output_versioned is False:
         raise _not_versioned(table.name, options.grace_ms, caller_site())
     buffer = _buffer(stream, name, options, key_serde, value_serde)
@@ -87,7 +88,7 @@ def join_stream_with_table(
         connects=table.state.reading_stores(),
         relaxes_null_keys=is_left,
     )
-    return stream.then(node, sources=sources, key_serde=key_serde, value_serde=None)
+    return stream.then(node, sources=sources, key_serde=key_serde, value_serde=result)
 
 
 def _buffer(

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.dsl.operators.arity import number_of_arguments
 from penstock.dsl.operators.expression_fields import check_fields
+from penstock.dsl.operators.result_types import serde_of_result
 from penstock.dsl.options.materialized import Materialized
 from penstock.dsl.plan.logical import LogicalNode, PlannedStore
 from penstock.dsl.plan.materialize import Materialization, key_value_store, materialize
 from penstock.dsl.plan.stream import copartition
 from penstock.dsl.plan.table import Table, TableState
+from penstock.serde.base import Serde
 from penstock.topology.nodes import JoinKind, TableJoin, TableJoinMerge
 
 if TYPE_CHECKING:
@@ -118,7 +120,8 @@ def join_tables(
     with_key = number_of_arguments(operator, "joiner", joiner, *shapes) == 3
     check_fields(operator, joiner, left.value_serde, right.value_serde)
     graph, names = left.graph, left.graph.names
-    wanted = _materialization(left, options)
+    result = serde_of_result(joiner)
+    wanted = _materialization(left, options, result)
     merge_name = names.given_or_new(name, _MERGE)
     sources = copartition(left, [right])
     # With old values, a tombstone of an optional side differs from a row that never existed.
@@ -144,12 +147,14 @@ def join_tables(
         sources=sources,
         state=state,
         key_serde=left.key_serde if wanted is None else wanted.key_serde,
-        value_serde=None if wanted is None else wanted.value_serde,
+        value_serde=result if wanted is None else wanted.value_serde,
         queryable_store_name=state.store_name,
     )
 
 
-def _materialization(left: Table, options: Materialized[Any, Any] | None) -> Materialization | None:
+def _materialization(
+    left: Table, options: Materialized[Any, Any] | None, result: Serde[Any] | None
+) -> Materialization | None:
     if options is None:
         return None
-    return materialize(left.graph, options, _MERGE).with_serdes_or(left.key_serde)
+    return materialize(left.graph, options, _MERGE).with_serdes_or(left.key_serde, result)

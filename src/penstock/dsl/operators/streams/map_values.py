@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.dsl.operators.arity import number_of_arguments
 from penstock.dsl.operators.expression_fields import check_fields
+from penstock.dsl.operators.result_types import serde_of_result
 from penstock.dsl.plan.logical import Operator
 from penstock.dsl.plan.stream import Stream
 from penstock.processor.batch_function import batch_mapper
@@ -17,13 +18,14 @@ from penstock.topology.nodes import MapValues
 def map_stream_values(
     stream: Stream, fn: Callable[..., Any], name: str | None, *, batch: bool = False
 ) -> Stream:
-    """Add the operator. Afterwards the value serde is not known; keys and partitions stay."""
+    """Add the operator. Only an annotation says the serde of values; keys and partitions stay."""
     shapes = ("value",), ("key", "value")
     count = number_of_arguments("map_values", "mapper", fn, *shapes)
     with_key = count == 2
     check_fields("map_values", fn, stream.key_serde, stream.value_serde)
+    result = None if batch else serde_of_result(fn)
     if batch:
         fn = batch_mapper("map_values", fn, count)
     name = stream.graph.names.given_or_new(name, "KSTREAM-MAPVALUES-")
     node = Operator(name, partial(MapValues, fn=fn, with_key=with_key), changes_value=True)
-    return stream.then(node, value_serde=None)
+    return stream.then(node, value_serde=result)

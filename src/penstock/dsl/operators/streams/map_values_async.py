@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from penstock.dsl.operators.arity import number_of_arguments
+from penstock.dsl.operators.result_types import serde_of_result
 from penstock.dsl.plan.logical import Operator
 from penstock.dsl.plan.stream import Stream
 from penstock.errors import InvalidArgumentError
@@ -42,7 +43,7 @@ def map_stream_values_async(
         retries=_at_least(0, options.retries, "retries"),
         backoff_ms=_at_least(0, to_ms(options.backoff, "backoff"), "backoff"),
     )
-    return stream.then(Operator(name, make, changes_value=True), value_serde=None)
+    return stream.then(Operator(name, make, changes_value=True), value_serde=serde_of_result(fn))
 
 
 def _at_least(least: int, given: int, what: str) -> int:

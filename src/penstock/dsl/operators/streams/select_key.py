@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from penstock.dsl.operators.expression_fields import check_fields
+from penstock.dsl.operators.result_types import serde_of_result
 from penstock.dsl.operators.returns import check_function
 from penstock.dsl.operators.topics.repartition import repartition
 from penstock.dsl.options.naming import Named, name_of
@@ -19,7 +20,7 @@ from penstock.topology.nodes import SelectKey
 def select_stream_key(stream: Stream, fn: Callable[[Any, Any], Any], name: str | None) -> Stream:
     """Replace the key. Equal keys may now be in different tasks, until a repartition."""
     node = key_selection(stream, "select_key", fn, name)
-    return stream.then(node, key_serde=None, key_changed=True)
+    return stream.then(node, key_serde=serde_of_result(fn), key_changed=True)
 
 
 def select_stream_key_with(

@@ -9,6 +9,7 @@ from penstock.dsl.options.materialized import Materialized
 from penstock.dsl.plan.logical import Operator
 from penstock.dsl.plan.materialize import key_value_store, materialize
 from penstock.dsl.plan.table import DerivedTable, Table
+from penstock.serde.base import Serde
 from penstock.serde.serdes import resolve_serde
 from penstock.state.stores import VersionedBytesStoreSupplier
 from penstock.topology.nodes import TableNode
@@ -23,14 +24,16 @@ def derive(
     prefix: str,
     skips_number: bool = True,
     keeps_values: bool = False,
+    value_serde: Serde[Any] | None = None,
     **more: Any,
 ) -> Table:
     """Add an operator below the table; ``more`` goes to its ``Operator``.
 
     The result has a store only if the user names one. Serdes that are not given are those of the
-    table: for keys always, for values if the operator does not change them.
+    table: for keys always, for values if the operator does not change them. Otherwise it is
+    ``value_serde``, which follows from the operator.
     """
-    value_serde = table.value_serde if keeps_values else None
+    value_serde = table.value_serde if keeps_values else value_serde
     graph, store, queryable = table.graph, None, None
     if options is not None and options.store_name is not None:
         wanted = materialize(graph, options, prefix)

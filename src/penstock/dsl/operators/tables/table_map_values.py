@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.dsl.operators.arity import number_of_arguments
 from penstock.dsl.operators.expression_fields import check_fields
+from penstock.dsl.operators.result_types import serde_of_result
 from penstock.dsl.operators.tables.table_derivation import derive
 from penstock.dsl.options.materialized import Materialized
 from penstock.dsl.plan.table import Table
@@ -24,4 +25,6 @@ def map_table_values(
     arguments = number_of_arguments("map_values", "mapper", fn, ("value",), ("key", "value"))
     check_fields("map_values", fn, table.key_serde, table.value_serde)
     make = partial(TableMapValues, fn=fn, with_key=arguments == 2)
-    return derive(table, make, options, name, prefix="KTABLE-MAPVALUES-")
+    return derive(
+        table, make, options, name, prefix="KTABLE-MAPVALUES-", value_serde=serde_of_result(fn)
+    )

@@ -11,6 +11,7 @@ from penstock.dsl.options.stream_options import Consumed, Produced, not_none
 from penstock.dsl.plan.logical import Operator
 from penstock.dsl.plan.stream import Stream
 from penstock.processor.functions import FailOnInvalidTimestamp, TopicNameExtractor
+from penstock.serde.inferred import UNDECLARED
 from penstock.serde.serdes import resolve_serde
 from penstock.topology.nodes import Sink
 
@@ -27,8 +28,8 @@ def write_stream(
         Sink,
         topic=topic if isinstance(topic, str) else None,
         topic_extractor=extractor,
-        key_serde=resolve_serde(options.key) or stream.key_serde,
-        value_serde=resolve_serde(options.value) or stream.value_serde,
+        key_serde=resolve_serde(options.key) or stream.key_serde or UNDECLARED,
+        value_serde=resolve_serde(options.value) or stream.value_serde or UNDECLARED,
         partitioner=options.partitioner,
     )
     stream.then(Operator(stream.graph.names.given_or_new(options.name, "KSTREAM-SINK-"), make))

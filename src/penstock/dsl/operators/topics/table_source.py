@@ -19,6 +19,7 @@ from penstock.dsl.plan.stream import Stream
 from penstock.dsl.plan.table import GlobalTable, SourceTable, Table
 from penstock.errors import TopologyError
 from penstock.model.site import caller_site
+from penstock.serde.inferred import inferred
 from penstock.serde.serdes import resolve_serde
 from penstock.topology.nodes import TableSource
 
@@ -132,6 +133,8 @@ def stream_to_table(
     wanted = materialize(graph, options, _TO_TABLE)
     key_serde = wanted.key_serde or stream.key_serde
     value_serde = wanted.value_serde or stream.value_serde
+    # Java gives a store with options the default serdes, which come first here, too.
+    wanted = wanted.with_serdes_or(inferred(stream.key_serde), inferred(stream.value_serde))
     parent, sources = stream.node, stream.sources
     if stream.key_changed:
         parent = new_repartition(graph, name, key_serde, value_serde, name_is_given=is_named)

@@ -15,6 +15,7 @@ from penstock.dsl.plan.stream import Stream
 from penstock.errors import InvalidArgumentError
 from penstock.model.site import caller_site
 from penstock.serde.base import Serde
+from penstock.serde.inferred import InferredSerde
 from penstock.serde.json import TypedJsonSerde
 from penstock.serde.primitives import DoubleSerde, LongSerde, StringSerde
 from penstock.serde.tabular import TabularSerde
@@ -81,6 +82,8 @@ def _fields(ddl: str) -> str:
 
 
 def _serde_type(serde: Serde[Any] | None) -> str | None:
+    if isinstance(serde, InferredSerde):
+        serde = serde.inner
     if isinstance(serde, StringSerde):
         return "string"
     if isinstance(serde, LongSerde):

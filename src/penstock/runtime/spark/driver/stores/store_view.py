@@ -72,6 +72,8 @@ class StoreView(Tabular):
         settings = task_settings(config)
         what = f"store {spec.name!r}"
         self._serde = required_serde(spec.key_serde, settings.defaults, "key", what)
+        value = spec.value_serde
+        self._value_serde = value and value.with_defaults(settings.defaults.of("value"))
         self._topic = settings.changelog_topic(spec.name)
 
     @staticmethod
@@ -223,7 +225,7 @@ class StoreView(Tabular):
             [key for key, _ in entries],
             [self._value(value) for _, value in entries],
             key_serde=self._serde,
-            value_serde=self._spec.value_serde,
+            value_serde=self._value_serde,
             is_windowed=is_session or self._spec.kind in _WINDOWED,
             record=record,
         )
