@@ -58,7 +58,7 @@ class QueryServices:
         self.replicas = Replicas(self.topics, folder or Path(host.config[STATE_DIR]))
         self.cuts = ServerCuts(host, self.topics, self.replicas)
         self.pull = PullService(host, self.topics, self.replicas, self.cuts)
-        self.push = PushService(host, self.topics, self.meter)
+        self.push = PushService(host, self.topics, self.meter, self.cuts)
         self._prints = 0
         #: For what may wait: planning, scans, opening and closing.
         self.threads = ThreadPoolExecutor(_THREADS, "penstock-query")

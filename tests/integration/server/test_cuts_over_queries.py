@@ -144,7 +144,7 @@ def test_the_total_of_all_balances_is_0_in_every_answer_while_threads_are_killed
         wait_for(lambda: len(answered(client, ROWS)) == ACCOUNTS, "not all accounts", 120.0)
         wait_for(lambda: len(answered(client, TOTAL)) == 1, "no total", 120.0)
         began, killed = time.monotonic(), 0
-        with bank.moving(most, 0.02) as is_done:
+        with pushed(server.url) as totals, bank.moving(most, 0.02) as is_done:
             for asked in range(pulls):
                 number, chained = pull(client, ROWS)
                 numbers.add(number)
@@ -168,6 +168,35 @@ def test_the_total_of_all_balances_is_0_in_every_answer_while_threads_are_killed
     print(f"{pulls} pulls, {len(numbers)} cuts, {seconds:.0f} s, latest {late} ms, {killed} kills")
     assert (wrong, differences, killed) == ([], 0, kills)
     assert len(numbers) > kills
+    assert len(totals) > kills
+    assert set(totals) == {0}
+
+
+@contextlib.contextmanager
+def pushed(url: str) -> Iterator[list[int]]:
+    """Collect what a push query over cuts sends of the total, inside the block."""
+    found: list[int] = []
+    is_over = threading.Event()
+    asked = {"sql": "SELECT total FROM total EMIT CHANGES;", "properties": {}}
+
+    def run() -> None:
+        with (
+            httpx.Client(base_url=url, timeout=120.0) as client,
+            client.stream(
+                "POST", "/query-stream", json=asked, headers={"penstock-cut": "latest"}
+            ) as answer,
+        ):
+            for line in answer.iter_lines():
+                if line.startswith("["):
+                    found.extend(json.loads(line))
+                if is_over.is_set():
+                    return
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    yield found
+    is_over.set()
+    thread.join(60)
 
 
 def answered(client: httpx.Client, sql: str) -> list[Any]:

@@ -20,6 +20,9 @@ from penstock.sql.catalog.catalog import DataSource, PersistentQuery
 
 _log = logging.getLogger("penstock.server")
 
+READ_CUT = "penstock.read.cut"
+#: The same as a property of one request.
+REQUEST_CUT = "request.penstock.read.cut"
 LATEST = -1
 #: How many cuts can be read at a time.
 _KEPT = 4
@@ -30,6 +33,8 @@ _PATIENCE_S = 5.0
 _BACKOFF_S, _MOST_BACKOFF_S = 0.5, 30.0
 #: Without a question for so long, no cut is taken, and none is kept.
 _IDLE_S = 30.0
+#: How long a push query waits for the copy of its table.
+_LOADING_S = 300.0
 #: A cut that was begun before that is waited out for a newer one, for as long.
 _FRESH_S = 1.0
 
@@ -107,6 +112,33 @@ class ServerCuts:
                         "no-cut", "no cut of all queries was there in time", fix="ask again"
                     )
                 self._changed.wait(0.05 if found is not None else 0.5)
+
+    def after(
+        self, before: ServerCut | None, sources: Sequence[DataSource], timeout_s: float
+    ) -> ServerCut | None:
+        """Return the newest cut that has some tables and is newer than another one.
+
+        None if there is none in time: whoever follows cuts waits for as long as it takes.
+
+        Raises:
+            NoCutError: ``not-in-cut``: cuts do not cover a table.
+            NotReadyError: ``table-loading``.
+        """
+        for source in sources:
+            self._replicas.of(source, _LOADING_S)
+        deadline = time.monotonic() + timeout_s
+        with self._changed:
+            asked_ms = _now_ms()
+            while True:
+                self._asked_at = time.monotonic()
+                self._begin()
+                found = self._found(LATEST, sources, asked_ms)
+                if found is not None and (before is None or found.number > before.number):
+                    return found
+                left_s = deadline - time.monotonic()
+                if left_s <= 0:
+                    return None
+                self._changed.wait(left_s)
 
     def _found(self, wanted: int, sources: Sequence[DataSource], asked_ms: int) -> ServerCut | None:
         if wanted == LATEST:

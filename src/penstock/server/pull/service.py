@@ -12,7 +12,7 @@ from penstock.kafka.topic_reader import Positions, has_reached
 from penstock.kernel.record_queue import RawRecord
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.server.cuts.server_cut import ServerCut
-from penstock.server.cuts.service import ServerCuts, wanted_cut
+from penstock.server.cuts.service import READ_CUT, REQUEST_CUT, ServerCuts, wanted_cut
 from penstock.server.errors import BadRequestError, BusyError, NotReadyError, ServerError
 from penstock.server.host import QueryHost
 from penstock.server.positions import from_token
@@ -39,9 +39,6 @@ TOKENS_ENABLED = "ksql.query.pull.consistency.token.enabled"
 MAX_CONCURRENT = "ksql.query.pull.max.concurrent.requests"
 MAX_QPS = "ksql.query.pull.max.qps"
 CONSISTENCY = "request.ksql.query.pull.consistency.token"
-READ_CUT = "penstock.read.cut"
-#: The same as a property of one request.
-REQUEST_CUT = "request.penstock.read.cut"
 _LOOKUP = "KEY_LOOKUP"
 _POLL_S = 0.1
 #: Statements of this length are looked up in a fraction of a millisecond.

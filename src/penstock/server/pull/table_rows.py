@@ -13,6 +13,7 @@ from penstock.model.record import Headers
 from penstock.model.rules.ttl_rule import TtlRule
 from penstock.sql.catalog.catalog import DataSource
 from penstock.state.bytes_store import Entry, Write
+from penstock.state.engine.as_of import StoreAsOf
 
 _PLACE = struct.Struct(">iqq")
 _LENGTH = struct.Struct(">I")
@@ -137,6 +138,26 @@ class TableRows:
         row = self._form.row
         for stored, data in self._entries.scan(low, high):
             yield row(stored, data)
+
+    def differences(self, before: TableRows) -> Iterator[tuple[StoredRow | None, StoredRow | None]]:
+        """Yield each row that is another one than before, with what it was; None is no row.
+
+        Both are moments that cuts keep. Without what was overwritten between them all rows are
+        compared.
+        """
+        now, then, row = self._entries, before._entries, self._form.row
+        changed = None
+        if isinstance(now, StoreAsOf) and isinstance(then, StoreAsOf):
+            changed = then.changed_until(now)
+        if changed is None:
+            changed = {key for each in (then, now) for key, _ in each.scan(None, None)}
+        for key in sorted(changed):
+            old, new = then.get(key), now.get(key)
+            if old != new:
+                yield (
+                    None if old is None else row(key, old),
+                    None if new is None else row(key, new),
+                )
 
     def is_alive(self, row: StoredRow) -> bool:
         """Return whether a row's time to live is not over, by the stream time of its partition."""

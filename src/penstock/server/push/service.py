@@ -10,16 +10,24 @@ from typing import Any
 from uuid import uuid4
 
 from penstock.kafka.topic_reader import Positions
-from penstock.server.errors import BadRequestError, ForbiddenError, ServerError
+from penstock.server.cuts.service import LATEST, READ_CUT, REQUEST_CUT, ServerCuts, wanted_cut
+from penstock.server.errors import (
+    BadRequestError,
+    BadStatementError,
+    ForbiddenError,
+    ServerError,
+)
 from penstock.server.host import QueryHost
 from penstock.server.positions import from_token, to_token
 from penstock.server.push.catch_up import CatchUp
+from penstock.server.push.cut_feed import CutFeed
 from penstock.server.push.runs import PushRun, RowRun, TopologyRun
 from penstock.server.push.shared_reader import SharedReader, SharedReaders
 from penstock.server.push.subscription import Subscription
 from penstock.server.query_meter import QueryMeter
 from penstock.server.reading import Place, Topics
 from penstock.serving.credentials import Access, Caller
+from penstock.sql.catalog.catalog import DataSource
 from penstock.sql.catalog.schema import SourceColumn
 from penstock.sql.engine import SqlEngine
 from penstock.sql.queries.push import PushQuery
@@ -53,6 +61,8 @@ class PlannedPush:
     is_latest: bool
     sends_tokens: bool
     token: str | None = None
+    #: The table whose changes come cut by cut; None if they come as they are written.
+    cut_of: DataSource | None = None
 
     @property
     def columns(self) -> tuple[SourceColumn, ...]:
@@ -90,7 +100,7 @@ class OpenPush:
     planned: PlannedPush
     subscription: Subscription
     readers: Sequence[SharedReader]
-    catch_up: CatchUp | None = None
+    catch_up: CatchUp | CutFeed | None = None
     #: The digest of the credentials that opened it.
     owner: bytes = b""
     is_closed: bool = False
@@ -114,6 +124,7 @@ class PushService:
     host: QueryHost
     topics: Topics
     meter: QueryMeter
+    cuts: ServerCuts
     _readers: SharedReaders = field(init=False)
     _open: dict[str, OpenPush] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -151,6 +162,7 @@ class PushService:
             is_latest=_setting(session, _OFFSET_RESET, "latest") == "latest",
             sends_tokens=_setting(session, TOKENS_ENABLED, "false").lower() == "true",
             token=request.get(CONTINUATION) or None,
+            cut_of=_cut_of(session, query, rows, request),
         )
 
     # Life
@@ -175,7 +187,8 @@ class PushService:
             self._open[query_id] = _PENDING
         readers: list[SharedReader] = []
         try:
-            for topic in planned.topics:
+            # The copy of the table is read instead of the topic.
+            for topic in () if planned.cut_of is not None else planned.topics:
                 readers.append(self._readers.acquire(topic))
             opened = self._subscribed(query_id, planned, readers, loop)
             opened.owner = owner
@@ -259,6 +272,8 @@ class PushService:
         readers: list[SharedReader],
         loop: asyncio.AbstractEventLoop,
     ) -> OpenPush:
+        if planned.cut_of is not None:
+            return self._by_cuts(query_id, planned, planned.cut_of, loop)
         run = self._run(planned, readers)
         plan = planned.query.plan
         starts, muted = self._starts(planned, run)
@@ -279,6 +294,24 @@ class PushService:
             for place, at in found.items():
                 subscription.positions.setdefault(place, at)
             subscription.starts.update(found)
+        return opened
+
+    def _by_cuts(
+        self,
+        query_id: str,
+        planned: PlannedPush,
+        source: DataSource,
+        loop: asyncio.AbstractEventLoop,
+    ) -> OpenPush:
+        assert planned.rows is not None
+        plan = planned.query.plan
+        run = RowRun(planned.rows, planned.key)
+        subscription = Subscription(run, {}, limit=plan.limit, offset=plan.offset, loop=loop)
+        opened = OpenPush(query_id, planned, subscription, ())
+        if not subscription.is_complete:
+            feed = CutFeed(self.cuts, source, subscription, is_latest=planned.is_latest)
+            opened.catch_up = feed
+            feed.start()
         return opened
 
     def _run(self, planned: PlannedPush, readers: list[SharedReader]) -> PushRun:
@@ -306,6 +339,29 @@ class PushService:
         # A partition that was added after the token was made is read from its beginning.
         ends = beginning | ends
         return (beginning | starts, ends) if run.has_state and starts else (ends, None)
+
+
+def _cut_of(
+    session: SqlEngine, query: PushQuery, rows: RowPlan | None, request: Mapping[str, Any]
+) -> DataSource | None:
+    """Return the table whose changes are wanted cut by cut; None without that setting.
+
+    Raises:
+        BadStatementError: ``push-cut``: the query is not over the rows of one table.
+    """
+    wanted = wanted_cut(request.get(REQUEST_CUT, session.settings.get(READ_CUT)))
+    if wanted is None:
+        return None
+    source = None if rows is None else session.catalog.sources[rows.source.name]
+    if source is None or not source.is_table or wanted != LATEST:
+        raise BadStatementError(
+            "push-cut",
+            "with penstock.read.cut a push query selects rows of one table, from new cuts only",
+            fix="make a table of it with CREATE TABLE ... AS SELECT, and select from that with"
+            " 'penstock.read.cut'='latest'; or set it to 'none'",
+            statement=query.plan.sql or None,
+        )
+    return source
 
 
 def _setting(session: SqlEngine, name: str, default: str) -> str:

@@ -80,7 +80,7 @@ class Subscription:
 
     def take(self, batch: RecordBatch) -> Waker | None:
         """Take records from a shared reader; fail if too many rows wait for the client."""
-        if self._is_over:
+        if self.is_over:
             return None
         if self._waiting > MOST_WAITING:
             self.failure = StreamsError(
@@ -188,12 +188,12 @@ class Subscription:
                 if self._waiting <= MOST_WAITING // 4:
                     self._room.set()
                 yield delivery
-            if self._is_over:
+            if self.is_over:
                 if self._queue:
                     continue
                 return
             self._event.clear()
-            if self._queue or self._is_over:
+            if self._queue or self.is_over:
                 # A row or the end arrived after the check above and before ``clear``.
                 continue
             try:
@@ -203,7 +203,8 @@ class Subscription:
                 yield None
 
     @property
-    def _is_over(self) -> bool:
+    def is_over(self) -> bool:
+        """Whether no more rows are wanted."""
         return self.is_closed or self.is_complete or self.failure is not None
 
     def close(self) -> None:

@@ -14,10 +14,10 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import Receive, Scope, Send
 
+from penstock.server.cuts.service import REQUEST_CUT
 from penstock.server.errors import BadRequestError, BadStatementError, ServerError
 from penstock.server.host import QueryHost
 from penstock.server.pull.plan_cache import BoundPull
-from penstock.server.pull.service import REQUEST_CUT
 from penstock.server.push.service import CONTINUATION, PlannedPush
 from penstock.server.querying import QueryServices
 from penstock.server.rest.inserts_stream import InsertsStream, KafkaSender, RowSender

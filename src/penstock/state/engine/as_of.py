@@ -38,6 +38,10 @@ class Undo:
         for key, value in zip(keys, store.multi_get(keys), strict=True):
             old[key] = value
 
+    def keys(self) -> set[bytes]:
+        """Return the keys that were written up to the next moment."""
+        return set(self._old)
+
     def find(self, key: bytes) -> tuple[bool, bytes | None]:
         """Return whether a key was written since, and its value before."""
         undo: Undo | None = self
@@ -73,6 +77,20 @@ class StoreAsOf:
                 return False
             undo = undo.later
         return True
+
+    def changed_until(self, later: StoreAsOf) -> set[bytes] | None:
+        """Return the keys that were written from this moment to a later one.
+
+        None if that is not known: what was overwritten is not kept, or it is another store.
+        """
+        found: set[bytes] = set()
+        undo: Undo | None = self._undo
+        while undo is not later._undo:
+            if undo is None or not undo.is_whole:
+                return None
+            found |= undo.keys()
+            undo = undo.later
+        return found
 
     def get(self, key: bytes) -> bytes | None:
         is_old, value = self._undo.find(key)

@@ -1,21 +1,23 @@
 """Answers from a cut over chained queries: every one shows a state of all of them together.
 
-Exercises ``server.cuts.service`` over ``server.cuts.taking``, with ``pull.kept_rows`` and
-``pull.table_rows``.
+Exercises ``server.cuts.service`` over ``server.cuts.taking``, with ``pull.kept_rows``,
+``pull.table_rows`` and ``push.cut_feed``.
 """
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from penstock.errors import PenstockError
 from penstock.server.cuts import service as module
-from penstock.server.errors import ServerError
+from penstock.server.errors import BadStatementError, ServerError
 from penstock.server.pull.service import ANY_AGE
 from tests.unit.server.cuts.query_world import ACCOUNTS, ChainedWorld
 
@@ -24,6 +26,9 @@ ROWS = "SELECT account, balance FROM balance;"
 TOTAL = "SELECT total FROM total WHERE everything = 'all';"
 CREDITS = "SELECT account, credits FROM credits;"
 DEBITS = "SELECT account, debits FROM debits;"
+TOTALS = "SELECT total FROM total EMIT CHANGES;"
+CHANGES = "SELECT account, balance FROM balance EMIT CHANGES;"
+SUMS = "SELECT SUM(balance) AS total FROM balance GROUP BY 'all' EMIT CHANGES;"
 
 
 @pytest.fixture
@@ -136,3 +141,45 @@ def test_a_cut_that_is_gone_is_named_with_those_that_are_there(world: ChainedWor
 def test_a_word_that_is_no_cut_is_refused(world: ChainedWorld) -> None:
     with pytest.raises(ServerError, match="is 'newest', which is no cut"):
         world.pull(ROWS, "newest")
+
+
+def test_a_push_query_gets_whole_cuts(world: ChainedWorld) -> None:
+    """No row of the total is one that was there only between two queries."""
+    totals = asyncio.run(pushed(world, TOTALS, 6))
+    assert totals == [[(0,)]] * 6
+
+
+def test_the_changes_of_a_cut_come_together(world: ChainedWorld) -> None:
+    """Applied one after the other they are the rows of cuts, which add up to 0."""
+    rows: dict[int, int] = {}
+    for delivery in asyncio.run(pushed(world, CHANGES, 6)):
+        rows |= dict(delivery)
+        assert sum(rows.values()) == 0
+    assert len(rows) == ACCOUNTS
+
+
+def test_a_push_query_that_no_cut_can_answer_is_refused(world: ChainedWorld) -> None:
+    """It would keep state of its own, from records between two cuts."""
+    for sql in (SUMS, "SELECT amount FROM transactions EMIT CHANGES;"):
+        with pytest.raises(BadStatementError, match="a push query selects rows of one table"):
+            world.services.push.plan(sql, {"penstock.read.cut": "latest"}, {}, {})
+
+
+async def pushed(world: ChainedWorld, sql: str, count: int) -> list[list[tuple[Any, ...]]]:
+    """Return the first deliveries of a push query over cuts, while money moves."""
+    push = world.services.push
+    settings = {"penstock.read.cut": "latest", "auto.offset.reset": "earliest"}
+    found: list[list[tuple[Any, ...]]] = []
+    with world.moving():
+        opened = push.open(push.plan(sql, settings, {}, {}), asyncio.get_running_loop())
+        try:
+            async with asyncio.timeout(60):
+                async for delivery in opened.subscription.deliveries(30.0):
+                    assert delivery is not None
+                    rows = delivery.batch.rows[delivery.first : delivery.last]
+                    found.append([tuple(row.columns) for row in rows])
+                    if len(found) == count:
+                        return found
+        finally:
+            await asyncio.to_thread(push.close, opened)
+    raise AssertionError(f"the query ended: {opened.subscription.failure}")
