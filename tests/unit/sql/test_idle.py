@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Mapping
 
-from penstock.sql.queries.idle import Place, wait_until_idle
+from penstock.model.topic_partition import TopicPartition
+from penstock.sql.queries.idle import wait_until_idle
 
 SINK = ("SINK", 0)
 
@@ -14,8 +15,8 @@ class Cluster:
         self.left = questions_until_marked
 
     def end_offsets(
-        self, partitions: Collection[Place], *, committed: bool = False
-    ) -> Mapping[Place, int]:
+        self, partitions: Collection[TopicPartition], *, committed: bool = False
+    ) -> Mapping[TopicPartition, int]:
         if committed:
             self.left -= 1
         return dict.fromkeys(partitions, 0 if committed and self.left > 0 else 7)
@@ -27,7 +28,7 @@ class Idle:
     def run_until_idle(self, timeout: str) -> bool:
         return True
 
-    def lag(self) -> Mapping[Place, int]:
+    def lag(self) -> Mapping[TopicPartition, int]:
         return {("SOURCE", 0): 0}
 
 
@@ -47,7 +48,7 @@ def test_an_application_with_input_left_is_not_idle() -> None:
     class Busy(Idle):
         rounds = 0
 
-        def lag(self) -> Mapping[Place, int]:
+        def lag(self) -> Mapping[TopicPartition, int]:
             self.rounds += 1
             return {("SOURCE", 0): 3 if self.rounds < 3 else 0}
 
