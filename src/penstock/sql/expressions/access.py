@@ -21,13 +21,13 @@ from penstock.sql.casting import caster
 from penstock.sql.catalog.type_names import resolve
 from penstock.sql.expressions.arithmetic import converted
 from penstock.sql.expressions.literals import constant
-from penstock.sql.expressions.scope import Compiled, Row, Scope
+from penstock.sql.expressions.scope import Compiled, CompileNode, Row, Scope
 from penstock.sql.syntax.format_expression import format_expression
 
 
-def compile_cast(node: ast.Cast, scope: Scope, compile_node: Any) -> Compiled:
+def compile_cast(node: ast.Cast, scope: Scope, compile_node: CompileNode) -> Compiled:
     target = resolve(node.type, scope.types)
-    value: Compiled = compile_node(node.value, scope, target)
+    value = compile_node(node.value, scope, target)
     if value.type is None:
         return constant(target, None)
     try:
@@ -47,8 +47,8 @@ def compile_cast(node: ast.Cast, scope: Scope, compile_node: Any) -> Compiled:
     return Compiled(target, cast_value)
 
 
-def compile_at_time_zone(node: ast.AtTimeZone, scope: Scope, compile_node: Any) -> Compiled:
-    value: Compiled = compile_node(node.value, scope)
+def compile_at_time_zone(node: ast.AtTimeZone, scope: Scope, compile_node: CompileNode) -> Compiled:
+    value = compile_node(node.value, scope)
     if value.type != TIMESTAMP:
         raise SqlTypeError(
             "wrong-type",
@@ -72,8 +72,8 @@ def compile_at_time_zone(node: ast.AtTimeZone, scope: Scope, compile_node: Any) 
     return Compiled(TIMESTAMP, shifted)
 
 
-def compile_dereference(node: ast.Dereference, scope: Scope, compile_node: Any) -> Compiled:
-    base: Compiled = compile_node(node.base, scope)
+def compile_dereference(node: ast.Dereference, scope: Scope, compile_node: CompileNode) -> Compiled:
+    base = compile_node(node.base, scope)
     if not isinstance(base.type, StructType):
         raise SqlTypeError(
             "not-a-struct",
@@ -98,9 +98,9 @@ def compile_dereference(node: ast.Dereference, scope: Scope, compile_node: Any) 
     return Compiled(field.type, part)
 
 
-def compile_subscript(node: ast.Subscript, scope: Scope, compile_node: Any) -> Compiled:
-    base: Compiled = compile_node(node.base, scope)
-    index: Compiled = compile_node(node.index, scope)
+def compile_subscript(node: ast.Subscript, scope: Scope, compile_node: CompileNode) -> Compiled:
+    base = compile_node(node.base, scope)
+    index = compile_node(node.index, scope)
     match base.type:
         case ArrayType(element):
             if index.type not in (INTEGER, BIGINT):

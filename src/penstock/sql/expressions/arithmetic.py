@@ -23,13 +23,13 @@ from penstock.model.sql.types import (
 from penstock.sql.ast import expressions as ast
 from penstock.sql.casting import caster
 from penstock.sql.expressions.intervals import compile_interval_sum, has_interval
-from penstock.sql.expressions.scope import Compiled, Evaluate, Row, Scope
+from penstock.sql.expressions.scope import Compiled, CompileNode, Evaluate, Row, Scope
 from penstock.sql.syntax.format_expression import format_expression
 
 Operation = Callable[[Any, Any], Any]
 
 
-def compile_binary(node: ast.Binary, scope: Scope, compile_node: Any) -> Compiled:
+def compile_binary(node: ast.Binary, scope: Scope, compile_node: CompileNode) -> Compiled:
     if has_interval(node):
         return compile_interval_sum(node, scope, compile_node)
     left, right = compile_node(node.left, scope), compile_node(node.right, scope)
@@ -41,6 +41,9 @@ def compile_binary(node: ast.Binary, scope: Scope, compile_node: Any) -> Compile
         return Compiled(STRING, _joined(left.evaluate, right.evaluate))
     if type_ == BYTES:
         return Compiled(type_, lift(operator.add, left.evaluate, right.evaluate))
+    # With NULL on one side there is no type of the result.
+    assert left.type is not None
+    assert right.type is not None
     wide = wider_number(left.type, right.type)
     if not isinstance(wide, DecimalType):
         a, b = converted(left, wide), converted(right, wide)
@@ -70,7 +73,7 @@ def _joined(left: Evaluate, right: Evaluate) -> Evaluate:
     return evaluate
 
 
-def _result_type(node: ast.Binary, left: SqlType | None, right: SqlType | None) -> Any:
+def _result_type(node: ast.Binary, left: SqlType | None, right: SqlType | None) -> SqlType:
     if left is not None and right is not None:
         if left == right and left in (STRING, BYTES) and node.operator == "+":
             return left
@@ -89,7 +92,7 @@ def _unfit(node: ast.Binary, left: SqlType | None, right: SqlType | None) -> Sql
     )
 
 
-def compile_unary(node: ast.Unary, scope: Scope, compile_node: Any) -> Compiled:
+def compile_unary(node: ast.Unary, scope: Scope, compile_node: CompileNode) -> Compiled:
     operand = compile_node(node.operand, scope)
     if operand.type is None or not is_numeric(operand.type):
         raise SqlTypeError(

@@ -9,7 +9,7 @@ from penstock.model.sql.errors import SqlError, SqlTypeError
 from penstock.model.sql.types import SqlType
 from penstock.sql.ast import expressions as ast
 from penstock.sql.casting import caster
-from penstock.sql.expressions.scope import Column, Compiled, Evaluate, Row, Scope
+from penstock.sql.expressions.scope import Column, Compiled, CompileNode, Evaluate, Row, Scope
 from penstock.sql.functions.registry import Function, ScalarOverload
 from penstock.sql.functions.signature import (
     INTERVAL_UNIT,
@@ -31,7 +31,7 @@ _UNITS = frozenset(
 )
 
 
-def compile_call(node: ast.FunctionCall, scope: Scope, compile_node: Any) -> Compiled:
+def compile_call(node: ast.FunctionCall, scope: Scope, compile_node: CompileNode) -> Compiled:
     try:
         return _compile_call(node, scope, compile_node)
     except SqlError as error:
@@ -41,7 +41,7 @@ def compile_call(node: ast.FunctionCall, scope: Scope, compile_node: Any) -> Com
         raise
 
 
-def _compile_call(node: ast.FunctionCall, scope: Scope, compile_node: Any) -> Compiled:
+def _compile_call(node: ast.FunctionCall, scope: Scope, compile_node: CompileNode) -> Compiled:
     function = scope.functions.scalar(node.name)
     if node.is_star or node.is_distinct:
         raise SqlTypeError("not-an-aggregate", f"{node.name} takes neither * nor DISTINCT")
@@ -74,7 +74,7 @@ def _type(compiled: Compiled | None) -> SqlType | None:
 
 
 def _argument(
-    function: Function[ScalarOverload], i: int, node: Any, scope: Scope, compile_node: Any
+    function: Function[ScalarOverload], i: int, node: Any, scope: Scope, compile_node: CompileNode
 ) -> Compiled | None:
     if isinstance(node, ast.Lambda):
         return None
@@ -84,8 +84,7 @@ def _argument(
         if any(i < len(p) and p[i] == INTERVAL_UNIT for p in wanted):
             unit = node.name.rstrip("S") + "S"
             return Compiled(INTERVAL_UNIT, lambda _: unit)
-    compiled: Compiled = compile_node(node, scope)
-    return compiled
+    return compile_node(node, scope)
 
 
 def _converted(
@@ -103,7 +102,7 @@ def _converted(
 
 
 def _lambda(
-    node: ast.Lambda, pattern: LambdaOf, bound: Bindings, scope: Scope, compile_node: Any
+    node: ast.Lambda, pattern: LambdaOf, bound: Bindings, scope: Scope, compile_node: CompileNode
 ) -> Evaluate:
     if len(set(node.parameters)) < len(node.parameters):
         raise SqlTypeError(
@@ -113,7 +112,7 @@ def _lambda(
         Column(name, substitute(parameter, bound))
         for name, parameter in zip(node.parameters, pattern.parameters, strict=True)
     )
-    body: Compiled = compile_node(node.body, scope.with_parameters(columns))
+    body = compile_node(node.body, scope.with_parameters(columns))
     before = dict(bound)
     fits = fit(pattern.result, body.type, bound) is not None
     if not fits or any(bound[name] != type_ for name, type_ in before.items()):

@@ -9,11 +9,11 @@ from penstock.model.sql.types import BOOLEAN, SqlType, merge
 from penstock.sql.ast import expressions as ast
 from penstock.sql.expressions.arithmetic import converted
 from penstock.sql.expressions.comparison import compare
-from penstock.sql.expressions.scope import Compiled, Row, Scope
+from penstock.sql.expressions.scope import Compiled, CompileNode, Row, Scope
 from penstock.sql.syntax.format_expression import format_expression
 
 
-def compile_case(node: ast.Case, scope: Scope, compile_node: Any) -> Compiled:
+def compile_case(node: ast.Case, scope: Scope, compile_node: CompileNode) -> Compiled:
     operand = compile_node(node.operand, scope) if node.operand is not None else None
     conditions = [_condition(node, when, operand, scope, compile_node) for when in node.whens]
     results = [compile_node(when.result, scope) for when in node.whens]
@@ -35,9 +35,13 @@ def compile_case(node: ast.Case, scope: Scope, compile_node: Any) -> Compiled:
 
 
 def _condition(
-    node: ast.Case, when: ast.When, operand: Compiled | None, scope: Scope, compile_node: Any
+    node: ast.Case,
+    when: ast.When,
+    operand: Compiled | None,
+    scope: Scope,
+    compile_node: CompileNode,
 ) -> Compiled:
-    compiled: Compiled = compile_node(when.condition, scope)
+    compiled = compile_node(when.condition, scope)
     if node.operand is not None and operand is not None:
         comparison = ast.Comparison("=", node.operand, when.condition, span=when.span)
         return compare(comparison, operand, compiled)

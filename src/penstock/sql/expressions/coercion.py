@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
 
 from penstock.model.java import MAX_INT, MAX_LONG, MIN_INT, MIN_LONG
 from penstock.model.sql.errors import SqlTypeError
@@ -24,7 +23,7 @@ from penstock.sql.ast import expressions as ast
 from penstock.sql.casting import caster, read_boolean, read_decimal
 from penstock.sql.expressions.arithmetic import converted
 from penstock.sql.expressions.literals import constant, decimal_type, literal_value
-from penstock.sql.expressions.scope import Compiled, Evaluate, Scope
+from penstock.sql.expressions.scope import Compiled, CompileNode, Evaluate, Scope
 from penstock.sql.syntax.format_expression import format_expression
 
 _CONSTRUCTORS = ast.CreateArray | ast.CreateMap | ast.CreateStruct
@@ -34,7 +33,7 @@ _SIMPLE_LITERALS = ast.BooleanLiteral | ast.IntegerLiteral | ast.DecimalLiteral 
 def coerce_list(
     nodes: Sequence[ast.Expression],
     scope: Scope,
-    compile_node: Any,
+    compile_node: CompileNode,
     what: str,
     hint: SqlType | None = None,
 ) -> tuple[SqlType | None, list[Evaluate]]:
@@ -71,7 +70,7 @@ def _is_text(node: ast.Expression) -> bool:
 
 
 def _member(
-    node: ast.Expression, target: SqlType | None, scope: Scope, compile_node: Any
+    node: ast.Expression, target: SqlType | None, scope: Scope, compile_node: CompileNode
 ) -> Compiled:
     if isinstance(node, ast.StringLiteral):
         return _read_text(node, target)
@@ -79,8 +78,7 @@ def _member(
         type_, value = literal_value(node)
         assert type_ is not None
         return constant(STRING, caster(type_, STRING)(value))
-    compiled: Compiled = compile_node(node, scope, target)
-    return compiled
+    return compile_node(node, scope, target)
 
 
 def _read_text(node: ast.StringLiteral, target: SqlType | None) -> Compiled:

@@ -27,7 +27,7 @@ from penstock.model.time.calendar import parse_timestamp
 from penstock.sql.ast import expressions as ast
 from penstock.sql.expressions.arithmetic import converted
 from penstock.sql.expressions.literals import constant
-from penstock.sql.expressions.scope import Compiled, Evaluate, Row, Scope
+from penstock.sql.expressions.scope import Compiled, CompileNode, Evaluate, Row, Scope
 from penstock.sql.syntax.format_expression import format_expression
 
 Compare = Callable[[Any, Any], bool]
@@ -45,7 +45,7 @@ _TIME_COLUMNS = frozenset(("ROWTIME", "WINDOWSTART", "WINDOWEND"))
 _ORDERED: frozenset[SqlType] = frozenset((STRING, BYTES, DATE, TIME, TIMESTAMP))
 
 
-def compile_comparison(node: ast.Comparison, scope: Scope, compile_node: Any) -> Compiled:
+def compile_comparison(node: ast.Comparison, scope: Scope, compile_node: CompileNode) -> Compiled:
     left, right = compile_node(node.left, scope), compile_node(node.right, scope)
     return compare(node, left, right)
 
@@ -63,7 +63,7 @@ def compare(node: ast.Comparison, left: Compiled, right: Compiled) -> Compiled:
     return Compiled(BOOLEAN, _distinct(a, b, wanted=node.operator == "IS DISTINCT FROM"))
 
 
-def compile_between(node: ast.Between, scope: Scope, compile_node: Any) -> Compiled:
+def compile_between(node: ast.Between, scope: Scope, compile_node: CompileNode) -> Compiled:
     value = compile_node(node.value, scope)
     low, high = compile_node(node.low, scope), compile_node(node.high, scope)
     lowest = ast.Comparison(">=", node.value, node.low, span=node.span)

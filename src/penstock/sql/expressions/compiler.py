@@ -20,7 +20,7 @@ from penstock.sql.expressions import (
     literals,
     predicates,
 )
-from penstock.sql.expressions.scope import Compiled, Row, Scope
+from penstock.sql.expressions.scope import Compiled, CompileNode, Row, Scope
 from penstock.sql.syntax.format_expression import format_expression
 
 
@@ -82,7 +82,7 @@ def compile_node(node: ast.Expression, scope: Scope, hint: SqlType | None = None
     return _COMPILERS[type(node)](node, scope, compile_node)
 
 
-def _refuse_over(node: ast.Over, _: Scope, __: Any) -> Compiled:
+def _refuse_over(node: ast.Over, _: Scope, __: CompileNode) -> Compiled:
     raise AnalysisError(
         "misplaced-over",
         f"{format_expression(node)} can only stand in the SELECT of a query without GROUP BY",
@@ -91,7 +91,7 @@ def _refuse_over(node: ast.Over, _: Scope, __: Any) -> Compiled:
     )
 
 
-def _refuse_query(node: ast.InQuery | ast.Exists, _: Scope, __: Any) -> Compiled:
+def _refuse_query(node: ast.InQuery | ast.Exists, _: Scope, __: CompileNode) -> Compiled:
     raise AnalysisError(
         "misplaced-subquery",
         "IN (SELECT ...) and EXISTS can only stand in WHERE, with AND, OR, and NOT before EXISTS",

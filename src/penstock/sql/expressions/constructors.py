@@ -9,14 +9,14 @@ from penstock.model.sql.errors import SqlTypeError
 from penstock.model.sql.types import ArrayType, Field, MapType, SqlType, StructType
 from penstock.sql.ast import expressions as ast
 from penstock.sql.expressions.coercion import coerce_list
-from penstock.sql.expressions.scope import Compiled, Evaluate, Row, Scope
+from penstock.sql.expressions.scope import Compiled, CompileNode, Evaluate, Row, Scope
 from penstock.sql.syntax.format_expression import format_expression
 
 Constructor = ast.CreateArray | ast.CreateMap | ast.CreateStruct
 
 
 def compile_constructor(
-    node: Constructor, scope: Scope, compile_node: Any, hint: SqlType | None
+    node: Constructor, scope: Scope, compile_node: CompileNode, hint: SqlType | None
 ) -> Compiled:
     match node:
         case ast.CreateArray():
@@ -28,7 +28,7 @@ def compile_constructor(
 
 
 def _array(
-    node: ast.CreateArray, scope: Scope, compile_node: Any, hint: SqlType | None
+    node: ast.CreateArray, scope: Scope, compile_node: CompileNode, hint: SqlType | None
 ) -> Compiled:
     _check_members(node, node.items, "array", "element")
     inner = hint.element if isinstance(hint, ArrayType) else None
@@ -38,7 +38,9 @@ def _array(
     return Compiled(ArrayType(known), lambda row: [item(row) for item in safe])
 
 
-def _map(node: ast.CreateMap, scope: Scope, compile_node: Any, hint: SqlType | None) -> Compiled:
+def _map(
+    node: ast.CreateMap, scope: Scope, compile_node: CompileNode, hint: SqlType | None
+) -> Compiled:
     _check_members(node, node.entries, "map", "key and value")
     keys_in, values_in = [e.key for e in node.entries], [e.value for e in node.entries]
     key_hint, value_hint = (hint.key, hint.value) if isinstance(hint, MapType) else (None, None)
@@ -53,7 +55,7 @@ def _map(node: ast.CreateMap, scope: Scope, compile_node: Any, hint: SqlType | N
 
 
 def _struct(
-    node: ast.CreateStruct, scope: Scope, compile_node: Any, hint: SqlType | None
+    node: ast.CreateStruct, scope: Scope, compile_node: CompileNode, hint: SqlType | None
 ) -> Compiled:
     fields: list[Field] = []
     values: list[tuple[str, Evaluate]] = []

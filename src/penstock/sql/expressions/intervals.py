@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from penstock.model.sql.errors import SqlTypeError
 from penstock.model.sql.types import DATE, TIME, TIMESTAMP, SqlType
 from penstock.sql.ast import expressions as ast
-from penstock.sql.expressions.scope import Compiled, Scope
+from penstock.sql.expressions.scope import Compiled, CompileNode, Scope
 from penstock.sql.syntax.format_expression import format_expression
 
 _FUNCTIONS: dict[SqlType, str] = {TIMESTAMP: "TIMESTAMP", DATE: "DATE", TIME: "TIME"}
@@ -22,7 +20,7 @@ def has_interval(node: ast.Binary) -> bool:
     return isinstance(node.left, ast.IntervalLiteral) or isinstance(node.right, ast.IntervalLiteral)
 
 
-def compile_interval_sum(node: ast.Binary, scope: Scope, compile_node: Any) -> Compiled:
+def compile_interval_sum(node: ast.Binary, scope: Scope, compile_node: CompileNode) -> Compiled:
     """Compile ``moment + INTERVAL`` as a call of the function that does the same.
 
     before: S.AT - INTERVAL '5' MINUTES
@@ -46,13 +44,10 @@ def compile_interval_sum(node: ast.Binary, scope: Scope, compile_node: Any) -> C
     _check_unit(interval, type_)
     name = f"{_FUNCTIONS[type_]}{'ADD' if node.operator == '+' else 'SUB'}"
     unit, count = ast.ColumnRef(interval.unit), ast.IntegerLiteral(interval.count)
-    compiled: Compiled = compile_node(
-        ast.FunctionCall(name, (unit, count, moment), span=node.span), scope
-    )
-    return compiled
+    return compile_node(ast.FunctionCall(name, (unit, count, moment), span=node.span), scope)
 
 
-def refuse_interval(node: ast.IntervalLiteral, _: Scope, __: Any = None) -> Compiled:
+def refuse_interval(node: ast.IntervalLiteral, _: Scope, __: CompileNode | None = None) -> Compiled:
     """Refuse an INTERVAL that stands alone: no column can hold one."""
     raise SqlTypeError(
         "misplaced-interval",

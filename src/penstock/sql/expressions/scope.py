@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 from penstock.model.sql.errors import AnalysisError, did_you_mean
 from penstock.model.sql.types import SqlType
-from penstock.sql.ast.expressions import ColumnRef
+from penstock.sql.ast.expressions import ColumnRef, Expression
 from penstock.sql.functions.registry import FunctionRegistry
 
 Row = Sequence[Any]
@@ -99,3 +99,14 @@ class Scope:
             or f"columns are {', '.join(column.name for column in self.columns) or 'none'}",
             span=ref.span,
         )
+
+
+class CompileNode(Protocol):
+    """Compiles a part of an expression, whatever its kind; ``compiler.compile_node`` is the one.
+
+    Modules of single kinds get it as an argument, because the compiler imports all of them.
+    """
+
+    def __call__(
+        self, node: Expression, scope: Scope, hint: SqlType | None = None, /
+    ) -> Compiled: ...
