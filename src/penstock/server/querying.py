@@ -95,7 +95,7 @@ class QueryServices:
             self.pull.leave()
             prepared, seconds = bound.prepared, time.perf_counter() - started
             self.meter.pulled(
-                prepared.kind, prepared.source_names, seconds, rows.count, is_error=is_error
+                prepared.plan.name, prepared.source_names, seconds, rows.count, is_error=is_error
             )
 
     @contextmanager

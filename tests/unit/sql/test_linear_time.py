@@ -10,11 +10,11 @@ import pytest
 
 from penstock.model.secrets import shown
 from penstock.model.sql.types import STRING
-from penstock.server.pull.shape import shape_of
 from penstock.server.security.masking import blotted, masked
 from penstock.sql import SqlEngine, SqlError
 from penstock.sql.expressions.like import like_pattern
 from penstock.sql.functions.library import built_in_functions
+from penstock.sql.pull.shape import shape_of
 from penstock.sql.syntax.parser import parse_statement
 from penstock.sql.syntax.parser import split_statements as split
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from penstock.kafka.topic_reader import Positions
 from penstock.server.errors import ServerError
-from penstock.server.pull.table_rows import TableRows
+from penstock.sql.pull.table_rows import TableRows
 
 
 class NoCutError(ServerError):

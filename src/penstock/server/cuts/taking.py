@@ -15,9 +15,9 @@ from typing import Protocol
 from penstock.kafka.topic_reader import Positions
 from penstock.server.cuts.coverage import Coverage, QueryPlace
 from penstock.server.cuts.server_cut import NoCutError, ServerCut
-from penstock.server.pull.table_rows import TableRows
 from penstock.server.reading import Place
 from penstock.sql.catalog.catalog import DataSource
+from penstock.sql.pull.table_rows import TableRows
 
 
 class Copy(Protocol):

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 
 from penstock.kafka.topic_reader import Positions, has_reached
 from penstock.kernel.record_queue import RawRecord
-from penstock.server.pull.table_rows import RowForm, TableRows
 from penstock.server.reading import Place
 from penstock.sql.catalog.catalog import DataSource
+from penstock.sql.pull.table_rows import RowForm, TableRows
 from penstock.state.bytes_store import BytesStore
 from penstock.state.engine.as_of import StoreAsOf, Undo
 

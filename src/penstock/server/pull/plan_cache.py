@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from penstock.server.pull.prepared import PreparedPull
-from penstock.server.pull.shape import Literal, Shape, shape_of
 from penstock.sql.catalog.catalog import Catalog
+from penstock.sql.pull.shape import Literal, Shape, shape_of
 
 _MOST_SHAPES = 500
 _MOST_PER_SHAPE = 100

@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import islice
+from typing import Any, assert_never
 
 from penstock.model.sql.types import SqlType
 from penstock.server.errors import BadStatementError
-from penstock.server.pull.parameters import Parameters, Test
-from penstock.server.pull.shape import Literal
 from penstock.sql.ast.expressions import FunctionCall, Like
 from penstock.sql.ast.walk import walk
 from penstock.sql.catalog.catalog import DataSource
 from penstock.sql.catalog.schema import SourceColumn
 from penstock.sql.engine import SqlEngine
 from penstock.sql.planner.lowering.context import Row
-from penstock.sql.queries.access import (
-    NO_KEY,
-    Access,
-    Constant,
+from penstock.sql.pull.parameters import Parameters
+from penstock.sql.pull.plans import (
+    Bound,
+    General,
     KeyLookup,
-    KeyRange,
-    Scan,
-    access_of,
-    key_value,
-    start_range,
+    PullPlan,
+    RangeScan,
+    Reading,
+    StreamScan,
+    TableScan,
+    Term,
 )
+from penstock.sql.pull.shape import Literal
+from penstock.sql.queries.access import Access, Constant, KeyRange, Scan, access_of
+from penstock.sql.queries.access import KeyLookup as Keys
 from penstock.sql.queries.pull import PullQuery
 from penstock.sql.queries.push import key_places
-from penstock.sql.queries.row_plan import RowPlan, row_plan
+from penstock.sql.queries.row_plan import row_plan
 from penstock.sql.syntax.format_expression import identifier
 
 PULL_ENABLED = "ksql.pull.queries.enable"
@@ -38,64 +41,26 @@ RANGE_SCAN_ENABLED = "ksql.query.pull.range.scan.enabled"
 LIMIT_ENABLED = "ksql.query.pull.limit.clause.enabled"
 STREAM_ENABLED = "ksql.query.pull.stream.enabled"
 
-STREAM_SCAN, GENERAL, TABLE_SCAN = "STREAM_SCAN", "GENERAL", "TABLE_SCAN"
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """The value of one key column: a constant, or the literal with a number."""
-
-    type: SqlType
-    value: Any
-    literal: int | None
-
-    def of(self, literals: Sequence[Literal]) -> Any:
-        if self.literal is None:
-            return self.value
-        literal = literals[self.literal]
-        return key_value(literal.type, literal.value, self.type)
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """A bound of WINDOWSTART: a constant, or the literal with a number."""
-
-    operator: str
-    value: int
-    literal: int | None
-
-    def of(self, literals: Sequence[Literal]) -> tuple[str, int]:
-        value = self.value if self.literal is None else literals[self.literal].value
-        return self.operator, value
-
 
 @dataclass(frozen=True, slots=True)
 class PreparedPull:
-    """How one pull query is answered; ``kind`` names the plan.
-
-    ``source`` and ``rows`` are set if the query reads one source row by row.
-    """
+    """A planned pull query: its plan, and what all answers of it have in common."""
 
     query: PullQuery
-    kind: str
-    #: The table or stream as the catalog has it.
-    source: DataSource | None
-    rows: RowPlan | None
-    keys: tuple[tuple[Term, ...], ...]
-    range: KeyRange | None
-    starts: tuple[Bound, ...]
-    #: Tells whether a row belongs to the answer; None if all rows do.
-    test: Test | None
+    plan: PullPlan
     #: The numbers of the literals that another statement of the shape may change.
     bound: frozenset[int]
-    #: The columns of the answer.
-    columns: tuple[SourceColumn, ...]
     #: The columns as the header of an answer has them.
     schema: str
     #: Whether a row costs microseconds: no function and no LIKE works on its values.
     is_light: bool = False
     #: The writers of rows, by form. All answers of the plan share them.
     forms: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def columns(self) -> tuple[SourceColumn, ...]:
+        """The columns of the answer."""
+        return self.query.columns
 
     @property
     def is_plain(self) -> bool:
@@ -106,33 +71,22 @@ class PreparedPull:
     @property
     def source_names(self) -> str:
         """The tables and streams that the query reads, for the metrics."""
-        if self.source is not None:
-            return self.source.name
         return ",".join(sorted({source.name for source in self.query.push.plan.sources}))
 
     @property
     def limit(self) -> int | None:
         return self.query.query.limit
 
-    @property
-    def offset(self) -> int:
-        return self.query.query.offset or 0
-
-    def key_values(self, literals: Sequence[Literal]) -> list[Row]:
-        """Return the keys to look up; those that no row can have are left out."""
-        if len(self.keys) == 1:
-            only = tuple([term.of(literals) for term in self.keys[0]])
-            return [] if NO_KEY in only else [only]
-        found: dict[str, Row] = {}
-        for terms in self.keys:
-            key = tuple([term.of(literals) for term in terms])
-            if NO_KEY not in key:
-                found.setdefault(repr(key), key)
-        return list(found.values())
-
-    def start_range(self, literals: Sequence[Literal]) -> tuple[int | None, int | None]:
-        """Return the first and the last start of the windows that are wanted."""
-        return start_range([bound.of(literals) for bound in self.starts])
+    def paged(self, rows: Iterable[Row]) -> Iterable[Row]:
+        """Apply ORDER BY, DISTINCT, OFFSET and LIMIT to rows of the push query."""
+        if self.is_plain:
+            limit, offset = self.limit, self.query.query.offset or 0
+            if limit is None and not offset:
+                return rows
+            return islice(rows, offset, None if limit is None else offset + limit)
+        names = [column.name for column in self.query.push.columns]
+        found = (dict(zip(names, row, strict=True)) for row in rows)
+        return [tuple(row.values()) for row in self.query.finished(found)]
 
 
 def prepare(session: SqlEngine, sql: str, literals: Sequence[Literal]) -> PreparedPull:
@@ -150,70 +104,56 @@ def prepare(session: SqlEngine, sql: str, literals: Sequence[Literal]) -> Prepar
     rows = row_plan(query.push.plan, lowering)
     if rows is None:
         _check_scans(session, query, sql)
-        return _general(query)
+        schema = schema_text(query, marks_keys=query.push.plan.step.is_table)
+        names = {source.name for source in query.push.plan.sources}
+        sources = tuple(session.catalog.sources[name] for name in sorted(names))
+        return PreparedPull(query, General(query, sources), frozenset(), schema)
     source = session.catalog.sources[rows.source.name]
+    schema = schema_text(query, marks_keys=source.is_table)
+    is_light = not any(isinstance(node, FunctionCall | Like) for node in walk(query.query))
     parameters = Parameters(literals)
     if not source.is_table:
         _check_enabled(session, STREAM_ENABLED, "pull queries on streams are not enabled", sql)
         test = parameters.test(rows.conditions, rows.step.columns, lowering)
-        return _by_rows(query, STREAM_SCAN, source, rows, None, test, parameters)
+        plan = StreamScan(Reading(source, rows, test))
+        return PreparedPull(query, plan, frozenset(parameters.used), schema, is_light)
     access = access_of(rows.step, rows.conditions, lowering.environment.scope(()))
     access = _allowed(session, access, source, sql)
     if isinstance(access.way, KeyRange):
         # The bounds are part of the plan, so their literals cannot change.
         parameters = Parameters(())
     test = parameters.test(access.rest, rows.step.columns, lowering)
-    return _by_rows(query, access.kind, source, rows, access, test, parameters)
+    found, in_keys = _by_way(access, Reading(source, rows, test), parameters)
+    return PreparedPull(query, found, in_keys | parameters.used, schema, is_light)
 
 
-def _by_rows(
-    query: PullQuery,
-    kind: str,
-    source: DataSource,
-    rows: RowPlan,
-    access: Access | None,
-    test: Test | None,
-    parameters: Parameters,
-) -> PreparedPull:
-    keys: tuple[tuple[Term, ...], ...] = ()
-    starts: tuple[Bound, ...] = ()
-    if access is not None:
-        if isinstance(access.way, KeyLookup):
-            types = [column.type for column in source.schema.key]
-            keys = tuple(
+def _by_way(
+    access: Access, reading: Reading, parameters: Parameters
+) -> tuple[PullPlan, frozenset[int]]:
+    """Return the plan for a way to the rows, and the literals that it finds them by."""
+    match access.way:
+        case Keys(keys):
+            types = [column.type for column in reading.source.schema.key]
+            terms = tuple(
                 tuple(_term(c, t, parameters) for c, t in zip(key, types, strict=True))
-                for key in access.way.keys
+                for key in keys
             )
-        starts = tuple(
-            Bound(b.operator, b.constant.value, parameters.number_of(b.constant.expression))
-            for b in access.starts
-        )
-    in_keys = {term.literal for key in keys for term in key if term.literal is not None}
-    return PreparedPull(
-        query,
-        kind,
-        source,
-        rows,
-        keys,
-        access.way if access is not None and isinstance(access.way, KeyRange) else None,
-        starts,
-        test,
-        frozenset(in_keys | parameters.used),
-        query.columns,
-        schema_text(query, marks_keys=source.is_table),
-        not any(isinstance(node, FunctionCall | Like) for node in walk(query.query)),
-    )
+            starts = tuple(
+                Bound(b.operator, b.constant.value, parameters.number_of(b.constant.expression))
+                for b in access.starts
+            )
+            used = {term.literal for key in terms for term in key if term.literal is not None}
+            return KeyLookup(reading, terms, starts), frozenset(used)
+        case KeyRange() as span:
+            return RangeScan(reading, span), frozenset()
+        case Scan():
+            return TableScan(reading), frozenset()
+        case other:
+            assert_never(other)
 
 
 def _term(constant: Constant, type_: SqlType, parameters: Parameters) -> Term:
     return Term(type_, constant.value, parameters.number_of(constant.expression))
-
-
-def _general(query: PullQuery) -> PreparedPull:
-    schema = schema_text(query, marks_keys=query.push.plan.step.is_table)
-    return PreparedPull(
-        query, GENERAL, None, None, (), None, (), None, frozenset(), query.columns, schema
-    )
 
 
 def schema_text(query: PullQuery, *, marks_keys: bool) -> str:

@@ -13,9 +13,9 @@ from penstock.errors import PenstockError, StreamsError
 from penstock.kafka.topic_reader import Positions, has_reached
 from penstock.kernel.record_queue import RawRecord
 from penstock.server.pull.kept_rows import KeptRows
-from penstock.server.pull.table_rows import TableRows
 from penstock.server.reading import PartitionWatch, Place, Topics
 from penstock.sql.catalog.catalog import DataSource
+from penstock.sql.pull.table_rows import TableRows
 from penstock.state.bytes_store import BytesStore
 from penstock.state.engine.rocks import open_rocks
 

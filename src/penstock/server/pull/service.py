@@ -10,36 +10,26 @@ from typing import Any
 
 from penstock.kafka.topic_reader import Positions, has_reached
 from penstock.kernel.record_queue import RawRecord
-from penstock.runtime.local.outbox import ProducedRecord
 from penstock.server.cuts.server_cut import ServerCut
 from penstock.server.cuts.service import READ_CUT, REQUEST_CUT, ServerCuts, wanted_cut
 from penstock.server.errors import BadRequestError, BusyError, NotReadyError, ServerError
 from penstock.server.host import QueryHost
 from penstock.server.positions import from_token
-from penstock.server.pull.answering import (
-    answered_generally,
-    found_at_once,
-    found_by_key,
-    found_by_scan,
-    paged,
-    stream_rows,
-    table_records,
-)
 from penstock.server.pull.plan_cache import BoundPull, PlanCache
-from penstock.server.pull.prepared import GENERAL, STREAM_SCAN, prepare
+from penstock.server.pull.prepared import prepare
 from penstock.server.pull.replica import TableReplica
 from penstock.server.pull.replicas import Replicas
-from penstock.server.pull.table_rows import TableRows
 from penstock.server.reading import Topics
 from penstock.sql.catalog.catalog import Catalog, DataSource
 from penstock.sql.planner.lowering.context import Row
+from penstock.sql.pull.plans import KeyLookup
+from penstock.sql.pull.table_rows import TableRows
 
 MAX_LAG = "ksql.query.pull.max.allowed.offset.lag"
 TOKENS_ENABLED = "ksql.query.pull.consistency.token.enabled"
 MAX_CONCURRENT = "ksql.query.pull.max.concurrent.requests"
 MAX_QPS = "ksql.query.pull.max.qps"
 CONSISTENCY = "request.ksql.query.pull.consistency.token"
-_LOOKUP = "KEY_LOOKUP"
 _POLL_S = 0.1
 #: Statements of this length are looked up in a fraction of a millisecond.
 _LONGEST = 10_000
@@ -199,17 +189,16 @@ class PullService:
         It reads a few keys from memory or from disk, so the event loop may call it. None means
         that the answer has to wait, or that the query is not a lookup of a few rows by key.
         """
-        prepared = bound.prepared
-        if prepared.kind != _LOOKUP or not prepared.is_plain or not prepared.is_light:
+        prepared, plan = bound.prepared, bound.prepared.plan
+        if not isinstance(plan, KeyLookup) or not prepared.is_plain or not prepared.is_light:
             return None
-        assert prepared.source is not None
         if fresh.wanted_cut is not None:
             return None
-        replica = self._replicas.ready(prepared.source)
+        replica = self._replicas.ready(plan.source)
         if replica is None or not _is_fresh(replica, fresh):
             return None
-        found = found_at_once(bound, replica.rows)
-        return None if found is None else list(paged(bound, found))
+        found = plan.few(replica.rows, bound.literals)
+        return None if found is None else list(prepared.paged(found))
 
     def rows(
         self, bound: BoundPull, fresh: Freshness, left: threading.Event | None = None
@@ -225,17 +214,8 @@ class PullService:
             NotReadyError: a table is still being loaded.
             TooStaleError: a table is too far behind.
         """
-        prepared, fresh = bound.prepared, self.at_cut(bound, fresh)
-        if prepared.kind == GENERAL:
-            return answered_generally(prepared, lambda topic: self._read(bound, topic, fresh, left))
-        assert prepared.source is not None
-        if prepared.kind == STREAM_SCAN:
-            return paged(
-                bound, stream_rows(bound, self._to_end(prepared.source.topic, fresh, left))
-            )
-        table = self._fresh(prepared.source, fresh)
-        find = found_by_key if prepared.kind == _LOOKUP else found_by_scan
-        return paged(bound, find(bound, table))
+        reads = _Reads(self, self.at_cut(bound, fresh), left)
+        return bound.prepared.paged(bound.prepared.plan.answer(reads, bound.literals))
 
     def positions(self, bound: BoundPull) -> Positions:
         """Return the positions of the tables that a query reads, for a consistency token."""
@@ -246,7 +226,13 @@ class PullService:
                 found |= replica.positions
         return found
 
-    def _fresh(self, source: DataSource, fresh: Freshness) -> TableRows:
+    def table(self, source: DataSource, fresh: Freshness) -> TableRows:
+        """Return the rows of a table, as new as they have to be; may wait.
+
+        Raises:
+            NotReadyError: the table is still being loaded.
+            TooStaleError: it is too far behind.
+        """
         if fresh.cut is not None:
             return fresh.cut.tables[source.name]
         replica = self._replicas.of(source, self._timeout_s)
@@ -268,20 +254,7 @@ class PullService:
             )
         return replica.rows
 
-    def _read(
-        self, bound: BoundPull, topic: str, fresh: Freshness, left: threading.Event | None
-    ) -> Iterator[ProducedRecord]:
-        """Yield the records of a source of a general query: rows of a table, or a stream."""
-        catalog = self._host.engine.catalog
-        sources = (catalog.sources.get(s.name) for s in bound.prepared.query.push.plan.sources)
-        source = next((s for s in sources if s is not None and s.topic == topic), None)
-        if source is not None and source.is_table:
-            yield from table_records(self._fresh(source, fresh))
-            return
-        for _, partition, _, timestamp, key, value, headers in self._to_end(topic, fresh, left):
-            yield ProducedRecord(topic, key, value, timestamp, headers, partition)
-
-    def _to_end(
+    def to_end(
         self, topic: str, fresh: Freshness, gone: threading.Event | None
     ) -> Iterator[RawRecord]:
         """Yield the records of a topic up to the end it has now, or until the client has gone.
@@ -305,6 +278,22 @@ class PullService:
                         yield record
         finally:
             reader.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Reads:
+    """What one answer is read from."""
+
+    service: PullService
+    fresh: Freshness
+    #: Set when the client has left.
+    left: threading.Event | None
+
+    def table(self, source: DataSource) -> TableRows:
+        return self.service.table(source, self.fresh)
+
+    def stream(self, source: DataSource) -> Iterator[RawRecord]:
+        return self.service.to_end(source.topic, self.fresh, self.left)
 
 
 def _lag(given: Any) -> int | None:

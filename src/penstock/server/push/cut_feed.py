@@ -10,10 +10,10 @@ from penstock.errors import PenstockError, StreamsError
 from penstock.kernel.record_queue import RawRecord
 from penstock.server.cuts.server_cut import ServerCut
 from penstock.server.cuts.service import ServerCuts
-from penstock.server.pull.table_rows import StoredRow, TableRows
 from penstock.server.push.subscription import Subscription
 from penstock.server.reading import Place
 from penstock.sql.catalog.catalog import DataSource
+from penstock.sql.pull.table_rows import StoredRow, TableRows
 
 _log = logging.getLogger("penstock.server")
 #: How long one wait for the next cut, or for room, takes before the query is looked at again.

@@ -15,7 +15,7 @@ from penstock.errors import PenstockError
 from penstock.server.errors import ServerError
 from penstock.server.positions import to_token
 from penstock.server.pull.plan_cache import BoundPull
-from penstock.server.pull.prepared import STREAM_SCAN, PreparedPull
+from penstock.server.pull.prepared import PreparedPull
 from penstock.server.pull.service import Freshness
 from penstock.server.push.runs import PushRow
 from penstock.server.push.service import OpenPush, PlannedPush
@@ -25,6 +25,7 @@ from penstock.server.rest.replies import error_body
 from penstock.server.rest.row_forms import EventForm, FormFactory, RowForm
 from penstock.server.rest.threaded import ThreadedRows
 from penstock.sql.planner.lowering.context import Row
+from penstock.sql.pull.plans import StreamScan
 
 LIMIT_REACHED, COMPLETED = "Limit Reached", "Query Completed"
 #: A push query sends a heartbeat after this many seconds without a row.
@@ -115,7 +116,7 @@ class PullAnswer:
         text = b""
         if self._fresh.sends_token:
             text = form.consistency(to_token(self._services.pull.positions(self._bound)))
-        if prepared.kind == STREAM_SCAN:
+        if isinstance(prepared.plan, StreamScan):
             is_limited = prepared.limit is not None and self._sent.count >= prepared.limit
             text += form.final(LIMIT_REACHED if is_limited else COMPLETED)
         return text + form.end()

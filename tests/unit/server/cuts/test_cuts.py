@@ -1,6 +1,6 @@
 """Answers from a cut over chained queries: every one shows a state of all of them together.
 
-Exercises ``server.cuts.service`` over ``server.cuts.taking``, with ``pull.kept_rows``,
+Exercises ``server.cuts.service`` over ``server.cuts.taking``, with ``server.pull.kept_rows``,
 ``pull.table_rows`` and ``push.cut_feed``.
 """
 

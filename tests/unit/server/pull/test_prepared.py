@@ -5,11 +5,12 @@ from collections.abc import Sequence
 import pytest
 
 from penstock.errors import PenstockError
-from penstock.server.pull.parameters import Parameters
 from penstock.server.pull.plan_cache import BoundPull, PlanCache
 from penstock.server.pull.prepared import PreparedPull, prepare
-from penstock.server.pull.shape import Literal, shape_of
 from penstock.sql import SqlEngine
+from penstock.sql.pull.parameters import Parameters
+from penstock.sql.pull.plans import KeyLookup, RangeScan, TableScan
+from penstock.sql.pull.shape import Literal, shape_of
 
 TABLES = """
     CREATE TABLE users (id VARCHAR PRIMARY KEY, age INT, city VARCHAR)
@@ -18,6 +19,12 @@ TABLES = """
         WITH (KAFKA_TOPIC='visits', PARTITIONS=1, VALUE_FORMAT='JSON',
               WINDOW_TYPE='TUMBLING', WINDOW_SIZE='1 SECOND');
 """
+
+
+def lookup(bound: BoundPull) -> KeyLookup:
+    plan = bound.prepared.plan
+    assert isinstance(plan, KeyLookup)
+    return plan
 
 
 @pytest.fixture
@@ -53,7 +60,7 @@ def test_another_key_needs_no_other_plan(engine: SqlEngine) -> None:
     second = plans.bound("SELECT * FROM users WHERE id = 'bob';")
     assert second.prepared is first.prepared
     assert plans.planned == 1
-    assert second.prepared.key_values(second.literals) == [("bob",)]
+    assert lookup(second).key_values(second.literals) == [("bob",)]
 
 
 def test_literals_of_conditions_are_parameters(engine: SqlEngine) -> None:
@@ -63,9 +70,8 @@ def test_literals_of_conditions_are_parameters(engine: SqlEngine) -> None:
     plans.bound(sql.format(3, "Rome"))
     bound = plans.bound(sql.format(30, "Oslo"))
     assert plans.planned == 1
-    test, rows = bound.prepared.test, bound.prepared.rows
+    test = lookup(bound).reading.test
     assert test is not None
-    assert rows is not None
     values = [literal.value for literal in bound.literals]
 
     def holds(age: int, city: str) -> bool:
@@ -81,7 +87,7 @@ def test_bounds_of_windows_are_parameters(engine: SqlEngine) -> None:
     plans.bound(sql.format(1000))
     bound = plans.bound(sql.format(5000))
     assert plans.planned == 1
-    assert bound.prepared.start_range(bound.literals) == (5000, None)
+    assert lookup(bound).start_range(bound.literals) == (5000, None)
 
 
 def test_other_literals_make_another_plan(engine: SqlEngine) -> None:
@@ -96,7 +102,8 @@ def test_other_literals_make_another_plan(engine: SqlEngine) -> None:
     ):
         plans.bound(sql)
     assert plans.planned == 5
-    assert plans.bound("SELECT id FROM users WHERE id > 'b';").prepared.range is not None
+    found = plans.bound("SELECT id FROM users WHERE id > 'b';").prepared.plan
+    assert isinstance(found, RangeScan)
     assert plans.planned == 5
 
 
@@ -158,7 +165,7 @@ def test_a_range_is_a_scan_if_ranges_are_forbidden(engine: SqlEngine) -> None:
     plans = Plans(engine)
     off = {"ksql.query.pull.range.scan.enabled": "false"}
     bound = plans.bound("SELECT * FROM users WHERE id > 'a';", **off)
-    assert bound.prepared.kind == "TABLE_SCAN"
+    assert isinstance(bound.prepared.plan, TableScan)
     with pytest.raises(PenstockError, match="would read all rows"):
         plans.bound(
             "SELECT * FROM users WHERE id > 'a';",
@@ -195,5 +202,5 @@ def test_a_number_with_a_sign_is_no_parameter(engine: SqlEngine) -> None:
     plans = Plans(engine)
     plans.bound("SELECT * FROM visits WHERE id = -1;")
     bound = plans.bound("SELECT * FROM visits WHERE id = -2;")
-    assert bound.prepared.key_values(bound.literals) == [(-2,)]
+    assert lookup(bound).key_values(bound.literals) == [(-2,)]
     assert Parameters(()).used == set()

@@ -12,7 +12,7 @@ from penstock.registry.schemas import RegistryUnavailableError
 from penstock.server import reading
 from penstock.server.positions import to_token
 from penstock.server.pull.service import CONSISTENCY, MAX_LAG, TOKENS_ENABLED, Freshness
-from penstock.server.pull.shape import shape_of
+from penstock.sql.pull.shape import shape_of
 from tests.unit.server.query_memory import QueryWorld
 
 USERS = """

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from penstock.model.sql.errors import SqlError
-from penstock.server.pull.shape import shape_of
 from penstock.server.security.masking import blotted, masked
+from penstock.sql.pull.shape import shape_of
 from penstock.sql.syntax import masking
 from penstock.sql.syntax.parser import split_statements
 

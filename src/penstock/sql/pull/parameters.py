@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from penstock.model.sql.types import STRING
-from penstock.server.pull.shape import Literal
 from penstock.sql.ast.chains import fold
 from penstock.sql.ast.expressions import (
     And,
@@ -28,6 +27,7 @@ from penstock.sql.ast.walk import rewrite
 from penstock.sql.catalog.schema import ROWTIME, WINDOWEND, WINDOWSTART
 from penstock.sql.expressions import Column
 from penstock.sql.planner.lowering.context import Lowering, Row
+from penstock.sql.pull.shape import Literal
 
 _LITERALS = (IntegerLiteral, DecimalLiteral, DoubleLiteral, StringLiteral)
 #: Text that is compared with one of these is read as a time when the statement is planned.

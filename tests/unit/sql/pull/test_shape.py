@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from penstock.server.pull.shape import shape_of
+from penstock.sql.pull.shape import shape_of
 
 
 def values(sql: str) -> list[object]:
