@@ -1,4 +1,4 @@
-"""Pull queries over replicas: ``pull.service``, ``pull.answering``, ``pull.replica`` and
+"""Pull queries over replicas: ``pull.service``, ``sql.pull.plans``, ``pull.replica`` and
 ``pull.replicas``."""
 
 from pathlib import Path
