@@ -77,7 +77,8 @@ REMEDIES: Final[dict[str, Declared]] = {
     **_all(_ANEW, "unknown-partition unknown-topic"),
     "application-shut-down": Declared(remedy=Remedy.END),
     # Questions to stores. They reach no batch.
-    **_all(_MOMENTARY, "copy-catching-up not-running store-not-copied store-not-ready"),
+    **_all(_MOMENTARY, "copy-catching-up not-running rows-overwritten store-not-copied"),
+    **_all(_MOMENTARY, "store-not-ready"),
     **_all(_ASK, "batch-gone batch-not-there cut-is-over no-changelog not-started"),
     **_all(_ASK, "not-up-to-bound partition-moving read-only-store read-stopped store-elsewhere"),
     **_all(_ASK, "no-partition too-slow topic-gone unknown-query unknown-store wrong-store-type"),

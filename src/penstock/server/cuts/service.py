@@ -254,7 +254,7 @@ def _has(cut: ServerCut, sources: Sequence[DataSource]) -> bool:
 
 def _has_table(cut: ServerCut, source: DataSource) -> bool:
     rows = cut.tables.get(source.name)
-    return rows is not None and rows.source is source
+    return rows is not None and rows.source is source and rows.is_whole
 
 
 def _has_stream(cut: ServerCut, source: DataSource) -> bool:

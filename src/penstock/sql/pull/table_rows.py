@@ -107,6 +107,11 @@ class TableRows:
         self._entries = entries
         self._stream_times = stream_times
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rows can be read: those of an earlier moment are not kept for ever."""
+        return not isinstance(self._entries, StoreAsOf) or self._entries.is_whole
+
     def get(self, key: bytes) -> StoredRow | None:
         """Return the row of a key; only for tables without windows."""
         data = self._entries.get(key)

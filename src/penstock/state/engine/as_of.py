@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from penstock.errors import UnavailableError
 from penstock.state.bytes_store import BytesStore, Entry, Write
 
 _NOTHING = b""
@@ -63,7 +64,10 @@ class Undo:
 
 
 class StoreAsOf:
-    """Reads a store as of the moment at which an ``Undo`` began. All threads may read."""
+    """Reads a store as of the moment at which an ``Undo`` began. All threads may read.
+
+    Reading raises ``rows-overwritten`` once what was overwritten is not kept as a whole.
+    """
 
     def __init__(self, store: BytesStore, undo: Undo) -> None:
         self._store, self._undo = store, undo
@@ -92,13 +96,24 @@ class StoreAsOf:
             undo = undo.later
         return found
 
+    def _check(self) -> None:
+        """Refuse to answer if something is missing; ask after everything was looked up."""
+        if not self.is_whole:
+            raise UnavailableError(
+                "rows-overwritten",
+                "too many rows were overwritten since this moment, so it is not kept any more",
+                fix="read a newer one",
+            )
+
     def get(self, key: bytes) -> bytes | None:
         is_old, value = self._undo.find(key)
         if is_old:
+            self._check()
             return value
         value = self._store.get(key)
         # It may have been written between the two: then the old value was noted before.
         is_old, before = self._undo.find(key)
+        self._check()
         return before if is_old else value
 
     def scan(self, start: bytes | None, end: bytes | None) -> Iterator[Entry]:
@@ -107,6 +122,7 @@ class StoreAsOf:
         # it does not show in the scan.
         rows = self._store.scan(start, end)
         old = self._undo.all()
+        self._check()
         low = start or _NOTHING
         gone = iter(
             sorted(

@@ -7,6 +7,7 @@ Exercises ``server.cuts.service`` over ``server.cuts.taking``, with ``server.pul
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,9 +16,10 @@ from typing import Any
 
 import pytest
 
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, UnavailableError
 from penstock.server.cuts import service as module
 from penstock.server.errors import BadStatementError, ServerError
+from penstock.server.pull import kept_rows
 from penstock.server.pull.service import ANY_AGE
 from tests.unit.server.cuts.query_world import ACCOUNTS, ChainedWorld
 
@@ -183,3 +185,21 @@ async def pushed(world: ChainedWorld, sql: str, count: int) -> list[list[tuple[A
         finally:
             await asyncio.to_thread(push.close, opened)
     raise AssertionError(f"the query ended: {opened.subscription.failure}")
+
+
+def test_a_cut_whose_rows_were_overwritten_too_often_is_given_up(
+    world: ChainedWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory is bounded; the next cut answers instead."""
+    monkeypatch.setattr(kept_rows, "_MOST_UNDONE", 1)
+    with world.moving():
+        number, _ = world.pull(ROWS)
+        for _ in range(3_000):
+            # Between the choice of a cut and its first row, it may be given up.
+            with contextlib.suppress(UnavailableError):
+                later, rows = world.pull(ROWS)
+                assert sum(balance for _, balance in rows) == 0
+                if later > number:
+                    return
+            threading.Event().wait(0.005)
+    raise AssertionError("there was no later cut")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.errors import UnavailableError
 from penstock.state.bytes_store import Write
 from penstock.state.engine.as_of import StoreAsOf, Undo
 from penstock.state.engine.memory import MemoryStore
@@ -56,6 +58,45 @@ def test_every_moment_shows_what_the_store_had(
         assert list(as_of.scan(low, high)) == [row for row in wanted if low <= row[0] < high]
         assert list(as_of.scan(low, None)) == [row for row in wanted if low <= row[0]]
         assert [as_of.get(key) for key in (low, high)] == [rows.get(low), rows.get(high)]
+
+
+@given(st.lists(WRITES | st.none(), max_size=12))
+def test_two_moments_differ_only_in_keys_that_were_written_between_them(
+    steps: list[list[Write] | None],
+) -> None:
+    """Whoever follows moments looks only at those keys; backwards nothing is known."""
+    kept = Kept()
+    for writes in steps:
+        if writes is None:
+            kept.remember()
+        else:
+            kept.write(writes)
+    for number, (before, old) in enumerate(kept.moments):
+        for later, new in kept.moments[number:]:
+            changed = before.changed_until(later)
+            assert changed is not None
+            assert {key for key in old | new if old.get(key) != new.get(key)} <= changed
+        for earlier, _ in kept.moments[:number]:
+            assert before.changed_until(earlier) is None
+
+
+def test_what_was_not_kept_is_not_taken_for_unchanged() -> None:
+    """A moment with too many changes is given up, and says so."""
+    kept = Kept()
+    kept.remember()
+    kept.remember()
+    (first, _), (second, _) = kept.moments
+    assert first.is_whole
+    undo = kept._newest
+    assert undo is not None
+    undo.is_whole = False
+    assert not first.is_whole
+    for read in (lambda: first.get(b"a"), lambda: list(first.scan(None, None))):
+        with pytest.raises(UnavailableError, match="too many rows were overwritten"):
+            read()
+    assert first.changed_until(second) == set()
+    kept.remember()
+    assert second.changed_until(kept.moments[2][0]) is None
 
 
 def test_what_is_written_during_a_scan_does_not_show() -> None:
