@@ -28,6 +28,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "pydantic": ("pydantic",),
     "duckdb": ("duckdb",),
     "frames": ("pandas", "polars"),
+    "delta": ("deltalake",),
 }
 
 #: What a user gains with each extra, for ``penstock doctor``.
@@ -42,6 +43,7 @@ PURPOSES: dict[str, str] = {
     "pydantic": "Pydantic models as values",
     "duckdb": "ad-hoc SELECT with DuckDB",
     "frames": "topics and stores as pandas and Polars frames",
+    "delta": "tables in the format of Delta Lake",
 }
 
 

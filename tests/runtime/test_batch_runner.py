@@ -371,7 +371,7 @@ class Sinks:
 def test_batches_go_on_while_a_to_spark_function_runs(make: Make) -> None:
     """It gets rows of cuts, and the application is not idle before it has had all of them."""
     driver, sinks = make(), Sinks()
-    driver.runner._sinks._sinks = sinks  # type: ignore[assignment]
+    driver.runner._rows._calls[0]._sinks = sinks
     with driver.running():
         for _ in range(3):
             driver.send(0, 1)

@@ -61,6 +61,8 @@ REMEDIES: Final[dict[str, Declared]] = {
     "write-failed": Declared(remedy=Remedy.RERUN, is_slow_commit=True),
     **_all(_RERUN, "group-in-use open-transaction read-failed read-timeout refusal-noticed"),
     **_all(_RERUN, "registry-login registry-unavailable"),
+    # The rows of a table wait in their topic; no batch waits for them.
+    **_all(_RERUN, "lake-unavailable"),
     # Rights are given and taken while an application runs.
     "not-allowed": Declared(remedy=Remedy.RERUN, has_limit=False, is_setup=True),
     "tls-failed": Declared(remedy=Remedy.RERUN, is_setup=True),
@@ -88,6 +90,7 @@ REMEDIES: Final[dict[str, Declared]] = {
     **_all(_ASK, "not-iterable null-argument null-key null-result null-value partitioner"),
     **_all(_ASK, "record-refused serialization store-serde-mismatch suppress-buffer-full"),
     **_all(_ASK, "timestamp-extractor to-spark topic-extractor user-function"),
+    **_all(_ASK, "bad-lake-table lake-table missing-extra"),
     **_all(_ASK, "bad-interval bad-prefix bad-store-argument forward-not-allowed"),
     **_all(_ASK, "forward-out-of-scope global-store-read-only iterator-closed"),
     **_all(_ASK, "iterator-exhausted store-closed store-operation-unsupported unknown-child"),

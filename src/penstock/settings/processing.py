@@ -172,6 +172,13 @@ MAX_BATCH_RECORDS = Setting(
     "Most records that one batch of a slot takes from all its source partitions together; while"
     " there is a backlog, a batch takes what about two seconds allow.",
 )
+LAKE_COMMIT_INTERVAL_MS = Setting(
+    "penstock.lake.commit.interval.ms",
+    at_least(0),
+    60_000,
+    "Least time between two versions of a table that ``to_lake`` writes. Each version has a file"
+    " for every task that has rows for it.",
+)
 EMIT_INTERVAL_MS = Setting(
     "__emit.interval.ms__",
     at_least(0),

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 from penstock.errors import InvalidArgumentError, TopologyError
 from penstock.model.site import caller_site
 from penstock.state.spec import StoreSpec
-from penstock.topology.nodes import Node, Sink, Source
+from penstock.topology.nodes import Node, Sink, Source, ToLake
 from penstock.topology.upgrades.fingerprint import Statement
 from penstock.topology.validate import (
     check_new_name,
     check_parents,
     check_pattern_is_free,
+    check_table_is_free,
     check_topic_is_free,
     nearest,
 )
@@ -102,6 +103,8 @@ class GraphBuilder:
             self._check_topics(node)
         else:
             check_parents(node, self.nodes)
+        if isinstance(node, ToLake):
+            check_table_is_free(node, self.nodes)
         self.nodes[node.name] = replace(node, stores=())
         for store in node.stores:
             self._connect(node.name, store)

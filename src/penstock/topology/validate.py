@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from penstock.errors import InvalidArgumentError, NullArgumentError, TopologyError
-from penstock.topology.nodes import Node, Sink, Source
+from penstock.topology.nodes import Node, Sink, Source, ToLake
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -64,6 +64,19 @@ def check_parents(node: Node, nodes: Mapping[str, Node]) -> None:
                 "sink-as-parent",
                 f"sink {parent!r} cannot be the parent of node {node.name!r}",
                 fix="read the sink's topic with a source of its own",
+                at=node.site,
+            )
+
+
+def check_table_is_free(node: ToLake, nodes: Mapping[str, Node]) -> None:
+    """Refuse a table that another node writes: each of the two would count its own versions."""
+    for other in nodes.values():
+        if isinstance(other, ToLake) and other.topic == node.topic:
+            where = f" (at {other.site})" if other.site else ""
+            raise TopologyError(
+                "duplicate-topic",
+                f"table {node.topic!r} is already written by node {other.name!r}{where}",
+                fix="merge the streams before: first.merge(second).to_lake(…)",
                 at=node.site,
             )
 

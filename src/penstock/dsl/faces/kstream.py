@@ -30,6 +30,7 @@ from penstock.dsl.operators.streams.select_key import select_stream_key_with
 from penstock.dsl.operators.topics.repartition import repartition
 from penstock.dsl.operators.topics.sink import write_and_read_stream, write_stream
 from penstock.dsl.operators.topics.table_source import stream_to_table
+from penstock.dsl.operators.topics.to_lake import stream_to_lake
 from penstock.dsl.operators.topics.to_spark import stream_to_spark
 from penstock.dsl.options.deduplicated import Deduplicated
 from penstock.dsl.options.java_arguments import names_options
@@ -358,10 +359,27 @@ class KStream(Generic[K, V]):
             fn: Called on the driver with the rows that were committed since its last call. The id
                 is the number of the cut up to which they go. No batch waits for the function.
             schema: The type of ``value``: DDL text, a dataclass or a Python type. By default,
-                it follows from the stream's serde. Values without a known type are JSON text.
+                it follows from the stream's serde. Without a known type, text stays text, and
+                other values are JSON text.
             name: The name of the node.
         """
         stream_to_spark(self._stream, fn, schema, name_of(name))
+
+    def to_lake(self, table: str, schema: Any = None, name: str | Named | None = None) -> None:
+        """Append every record to a table of a lakehouse, exactly once.
+
+        The table has the columns of ``to_spark``, and ``partition`` and ``sequence``: the order of
+        the rows of one partition. It is created if it is not there. What has been committed since
+        the last time becomes one version of the table, every ``penstock.lake.commit.interval.ms``.
+
+        Args:
+            table: The format and the folder of the table, such as ``"delta:/lake/orders"``.
+            schema: The type of ``value``: DDL text, a dataclass or a Python type. By default,
+                it follows from the stream's serde. Without a known type, text stays text, and
+                other values are JSON text.
+            name: The name of the node.
+        """
+        stream_to_lake(self._stream, table, schema, name_of(name))
 
     def print(
         self,

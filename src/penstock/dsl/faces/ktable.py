@@ -145,6 +145,13 @@ class KTable(Generic[K, V]):
         """
         self.to_stream().to_spark(fn, schema, name)
 
+    def to_lake(self, table: str, schema: Any = None, name: str | Named | None = None) -> None:
+        """Append every change to a table of a lakehouse; see ``KStream.to_lake``.
+
+        A deleted row has a null value.
+        """
+        self.to_stream().to_lake(table, schema, name)
+
     def to(self, topic: Any, produced: Any = None, **options: Any) -> None:
         """Write every change to a topic: short for ``to_stream().to(...)``."""
         self.to_stream().to(topic, produced, **options)

@@ -28,8 +28,8 @@ from penstock.topology.nodes import (
     StreamTableJoin,
     TableJoin,
     TableTransformValues,
-    ToSpark,
 )
+from penstock.topology.nodes.topics.to_lake import DriverSink
 from penstock.topology.subtopology import SubTopology, subtopologies
 
 #: Nodes that read the stores of others, and write none of those that they are connected to.
@@ -190,7 +190,7 @@ class _Flow:
 
     def written_by(self, part: SubTopology) -> list[str]:
         """Return the looped topics that a sub-topology writes."""
-        topics = [s.topic for s in part.sinks(self.graph) if not isinstance(s, ToSpark)]
+        topics = [s.topic for s in part.sinks(self.graph) if not isinstance(s, DriverSink)]
         return list(dict.fromkeys(t for t in topics if t is not None and t in self.looped))
 
     def made_of(self, topic: str) -> set[str]:

@@ -43,6 +43,7 @@ from penstock.topology.nodes.topics.null_key_filter import NullKeyFilter
 from penstock.topology.nodes.topics.sink import Sink
 from penstock.topology.nodes.topics.source import Source
 from penstock.topology.nodes.topics.table_source import TableSource
+from penstock.topology.nodes.topics.to_lake import ToLake
 from penstock.topology.nodes.topics.to_spark import ToSpark
 
 #: Nodes that run the user's processors, which may schedule punctuations.
@@ -99,6 +100,7 @@ __all__ = [
     "TableReduce",
     "TableSource",
     "TableTransformValues",
+    "ToLake",
     "ToSpark",
     "ToStream",
     "WindowAggregate",

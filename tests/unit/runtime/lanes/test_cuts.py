@@ -30,9 +30,16 @@ class Log:
 class Driver:
     """Cuts over the lanes of a world; lanes are inside a batch if a test says so."""
 
-    def __init__(self, *, is_chained: bool, before: Cut | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        is_chained: bool,
+        before: Cut | None = None,
+        sinks: dict[str, dict[str, Any]] | None = None,
+    ) -> None:
         self.world = World(partitions=2, slots=2)
         self.log = Log(before)
+        self.log.state.sinks = sinks or {}
         self.gate = self.world.gate
         self.cuts = Cuts(
             cast("Any", self.log), self.world.accounts, self.gate, is_chained=is_chained
@@ -162,6 +169,14 @@ def test_numbers_of_cuts_grow_also_over_restarts(clock: Clock) -> None:
     driver.end(0, 9)
     assert driver.numbers == [41, 42]
     assert (driver.cuts.number(), {cut.generation for cut in driver.log.cuts}) == (42, {3})
+
+
+def test_a_number_that_a_function_knows_is_not_given_to_other_rows(clock: Clock) -> None:
+    """The cut itself was lost: it is written without waiting, and the driver was killed."""
+    driver = Driver(is_chained=False, before=BEFORE, sinks={"rows": {"batch": 57}})
+    clock.now_s += 1.0
+    driver.end(0, 8)
+    assert driver.numbers == [58]
 
 
 def test_the_first_cut_of_a_run_has_the_changelogs_of_the_last_one(clock: Clock) -> None:

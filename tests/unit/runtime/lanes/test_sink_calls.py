@@ -1,4 +1,4 @@
-"""Functions of ``to_spark`` get the rows of each cut, beside the batches."""
+"""Functions of ``to_spark`` get the rows of each cut, beside the batches; ``row_calls``, too."""
 
 from __future__ import annotations
 
@@ -47,12 +47,11 @@ class Sinks:
 class Driver:
     """Cuts come as a test says, with the rows that tasks have written."""
 
-    def __init__(self, sinks: Sinks) -> None:
+    def __init__(self, sinks: Sinks, interval_s: float = 0.0) -> None:
         self.sinks = sinks
         self.accounts = World().accounts
         self.errors: list[PenstockError] = []
-        self.calls = SinkCalls(cast("Any", sinks), self.accounts, self.errors.append)
-        # What was asked once is known from then on.
+        self.calls = SinkCalls(sinks, self.accounts, self.errors.append, interval_s=interval_s)
         self.accounts._has_spark_rows = True
 
     def cut(self, number: int, rows: int, *, is_repeated: bool = False) -> None:
@@ -87,11 +86,11 @@ def idle(driver: Driver) -> list[Call]:
 
 
 def test_each_cut_brings_its_rows(driver: Driver) -> None:
-    """At first only Kafka knows how many there are: earlier drivers may have left some."""
+    """Those that earlier drivers have left are known before the first cut."""
     driver.cut(4, 10)
-    assert idle(driver) == [(4, None)]
+    assert idle(driver) == [(4, {ROWS: 10})]
     driver.cut(5, 15)
-    assert idle(driver) == [(4, None), (5, {ROWS: 15})]
+    assert idle(driver) == [(4, {ROWS: 10}), (5, {ROWS: 15})]
 
 
 def test_no_cut_waits_for_a_function(driver: Driver) -> None:
@@ -103,7 +102,7 @@ def test_no_cut_waits_for_a_function(driver: Driver) -> None:
         driver.cut(number, 5 * number)
     assert not driver.calls.is_idle
     driver.sinks.may_go_on.set()
-    assert idle(driver) == [(1, None), (5, {ROWS: 25})]
+    assert idle(driver) == [(1, {ROWS: 5}), (5, {ROWS: 25})]
 
 
 def test_rows_of_a_task_that_had_committed_are_asked_for(driver: Driver) -> None:
@@ -113,12 +112,12 @@ def test_rows_of_a_task_that_had_committed_are_asked_for(driver: Driver) -> None
     driver.cut(2, 0, is_repeated=True)
     idle(driver)
     driver.cut(3, 9)
-    assert idle(driver) == [(1, None), (2, None), (3, {ROWS: 9})]
+    assert idle(driver) == [(1, {ROWS: 5}), (2, None), (3, {ROWS: 9})]
 
 
 def test_rows_that_could_not_be_asked_for_are_asked_for_again(driver: Driver) -> None:
     driver.sinks.errors = [StreamsError("broker-away", "no answer")]
-    driver.cut(1, 5)
+    driver.cut(1, 0, is_repeated=True)
     assert idle(driver) == [(1, None), (1, None)]
     assert driver.errors == []
 
@@ -156,14 +155,14 @@ def test_the_end_waits_for_the_call_that_is_under_way(driver: Driver) -> None:
     threading.Timer(0.02, driver.sinks.may_go_on.set).start()
     assert driver.calls.close(LONG_S)
     driver.cut(2, 10)
-    assert driver.sinks.calls == [(1, None)]
+    assert driver.sinks.calls == [(1, {ROWS: 5})]
 
 
 def test_the_end_hands_over_the_rows_of_the_last_cut(driver: Driver) -> None:
     """It was taken a moment ago, and is no matter for the next run."""
     driver.cut(1, 5)
     assert driver.calls.close(LONG_S)
-    assert driver.sinks.calls == [(1, None)]
+    assert driver.sinks.calls == [(1, {ROWS: 5})]
 
 
 def test_a_function_that_hangs_does_not_keep_the_application_from_its_end(driver: Driver) -> None:
@@ -171,6 +170,33 @@ def test_a_function_that_hangs_does_not_keep_the_application_from_its_end(driver
     driver.cut(1, 5)
     assert driver.sinks.is_called.wait(LONG_S)
     assert not driver.calls.close(0.01)
+
+
+def test_rows_of_several_cuts_wait_for_the_next_time() -> None:
+    """A table has a version every minute, not every few milliseconds."""
+    driver = Driver(Sinks(), interval_s=LONG_S)
+    driver.cut(1, 5)
+    assert idle(driver) == [(1, {ROWS: 5})]
+    driver.cut(2, 10)
+    driver.cut(3, 15)
+    assert not driver.calls.is_idle
+    assert len(driver.sinks.calls) == 1
+    driver.calls.hurry()
+    assert idle(driver) == [(1, {ROWS: 5}), (3, {ROWS: 15})]
+    driver.cut(4, 20)
+    assert driver.calls.close(LONG_S)
+    assert driver.sinks.calls[2:] == [(4, {ROWS: 20})]
+
+
+def test_the_next_time_comes_by_itself() -> None:
+    driver = Driver(Sinks(), interval_s=0.05)
+    began = time.monotonic()
+    driver.cut(1, 5)
+    idle(driver)
+    driver.cut(2, 10)
+    assert idle(driver) == [(1, {ROWS: 5}), (2, {ROWS: 10})]
+    assert time.monotonic() - began >= 0.05
+    assert driver.calls.close(LONG_S)
 
 
 def test_without_functions_there_is_nothing_to_wait_for() -> None:

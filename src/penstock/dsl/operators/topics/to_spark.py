@@ -19,6 +19,7 @@ from penstock.serde.inferred import InferredSerde
 from penstock.serde.json import TypedJsonSerde
 from penstock.serde.primitives import DoubleSerde, LongSerde, StringSerde
 from penstock.serde.tabular import TabularSerde
+from penstock.serde.windowed import SessionWindowedSerde, TimeWindowedSerde
 from penstock.topology.nodes.topics.to_spark import SPARK_TOPIC, ToSpark
 
 _SCALARS: dict[Any, str] = {
@@ -33,17 +34,20 @@ def stream_to_spark(
     """Add the node. Its value type is the given schema, or follows from the stream's serde."""
     check_arity("to_spark", "function", fn, "dataframe", "batch_id")
     name = stream.graph.names.given_or_new(name, "KSTREAM-SPARK-")
-    value_type = spark_type(schema) if schema is not None else _serde_type(stream.value_serde)
-    node = partial(
-        ToSpark,
-        topic=SPARK_TOPIC + name,
-        fn=fn,
-        key_serde=TabularSerde(),
-        value_serde=TabularSerde(),
-        key_type=_serde_type(stream.key_serde),
-        value_type=value_type,
-    )
+    node = partial(ToSpark, topic=SPARK_TOPIC + name, fn=fn, **row_options(stream, schema))
     stream.then(Operator(name, node))
+
+
+def row_options(stream: Stream, schema: Any) -> dict[str, Any]:
+    """Return what a node must know to make rows of a stream: how they are written, and types."""
+    value_type = _serde_type(stream.value_serde) if schema is None else spark_type(schema)
+    return {
+        "key_serde": TabularSerde(),
+        "value_serde": TabularSerde(),
+        "key_type": _serde_type(stream.key_serde),
+        "value_type": value_type,
+        "is_windowed": isinstance(stream.key_serde, TimeWindowedSerde | SessionWindowedSerde),
+    }
 
 
 def spark_type(given: Any) -> str:

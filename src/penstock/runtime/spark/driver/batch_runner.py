@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -35,14 +36,15 @@ from penstock.runtime.spark.driver.executors.executor_watch import ExecutorWatch
 from penstock.runtime.spark.driver.failures import explained
 from penstock.runtime.spark.driver.instances.membership import GroupMember
 from penstock.runtime.spark.driver.internal_positions import InternalPositions
+from penstock.runtime.spark.driver.lake.lake_sinks import LakeSinks
 from penstock.runtime.spark.driver.lanes.accounts import Accounts
 from penstock.runtime.spark.driver.lanes.cuts import Cuts
 from penstock.runtime.spark.driver.lanes.ends import EndsWatch
 from penstock.runtime.spark.driver.lanes.gate import Gate
 from penstock.runtime.spark.driver.lanes.lane import Lane
 from penstock.runtime.spark.driver.lanes.lane_inputs import InputSettings
+from penstock.runtime.spark.driver.lanes.row_calls import RowCalls
 from penstock.runtime.spark.driver.lanes.shared import Numbers, Pace, Shared
-from penstock.runtime.spark.driver.lanes.sink_calls import SinkCalls
 from penstock.runtime.spark.driver.lanes.stops import Stops
 from penstock.runtime.spark.driver.observing.held_back import HeldBack
 from penstock.runtime.spark.driver.observing.meter import Meter
@@ -136,11 +138,8 @@ class BatchRunner:
         self._gate.is_awaited = self._is_awaited
         self._cuts = Cuts(lead.log, self._accounts, self._gate, is_chained=plan.stages > 1)
         self._cuts.is_under_way = self._is_under_way
-        self._sinks = SinkCalls(
-            SparkSinks(spark, application, lead.log, lead.admin), self._accounts,
-            lambda error: self._reported(None, error),
-        )  # fmt: skip
-        self._cuts.taken = self._sinks.taken
+        self._rows = self._row_calls(config)
+        self._cuts.taken = self._rows.taken
         self._retention = ChangelogRetention(plan, config, lead.admin)
         if not state.markers:
             self._retention.hold()
@@ -168,6 +167,11 @@ class BatchRunner:
         # And how many batches there were when topics were last looked after.
         self._is_restored, self._followed = False, -1
         self._shared = self._shared_by_lanes(config)
+
+    def _row_calls(self, config: StreamsConfig) -> RowCalls:
+        given = self._spark, self.application, self._lead.log, self._lead.admin
+        sinks = SparkSinks(*given), LakeSinks(*given)
+        return RowCalls(*sinks, self._accounts, partial(self._reported, None), config)
 
     def _shared_by_lanes(self, config: StreamsConfig) -> Shared:
         lead, plan = self._lead, self.application.plan
@@ -257,7 +261,9 @@ class BatchRunner:
         with self._gate.changed:
             # Copies of stores, functions of ``to_spark`` and positions of answers follow cuts.
             is_done = not (self._lead.internal.has_leftover() or self._cuts.has_news)
-        return not (is_done and self._sinks.is_idle)
+        if not is_done:
+            return True
+        return not self._rows.are_handed_on()
 
     @property
     def away(self) -> frozenset[TopicPartition]:
@@ -553,7 +559,7 @@ class BatchRunner:
         if is_quiet and self.has_run and not self._is_under_way():
             self._cuts.take()
         self._gate.end()
-        is_handed = self._sinks.close(max(deadline - time.monotonic(), 0.0))
+        is_handed = self._rows.close(deadline)
         if not (is_quiet and is_handed):
             self._stages.cancel()
         return is_quiet and is_handed

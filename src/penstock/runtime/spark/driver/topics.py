@@ -18,12 +18,12 @@ from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import Topic, TopicSpec
 from penstock.kafka.embedded import shared_broker
 from penstock.model.time.duration import MAX_LONG
-from penstock.runtime.spark.exchange.plan import Plan, to_spark_topic
+from penstock.runtime.spark.exchange.plan import Plan, rows_topic
 from penstock.runtime.spark.worker.writer import LARGEST_BUNDLE
 from penstock.state.spec import StoreKind, StoreSpec
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Sink, Source
-from penstock.topology.nodes.topics.to_spark import ToSpark
+from penstock.topology.nodes.topics.to_lake import DriverSink
 from penstock.topology.validate import nearest
 
 #: Records of internal topics have the times of events, or of a clock that may be wrong. Kafka 4
@@ -107,6 +107,7 @@ def external_topics(graph: Graph) -> list[str]:
         node.topic
         for node in graph.nodes.values()
         if isinstance(node, Sink)
+        and not isinstance(node, DriverSink)
         and node.topic is not None
         and node.topic not in graph.internal_topics
     ]
@@ -162,9 +163,8 @@ def internal_topics(plan: Plan, config: StreamsConfig) -> list[TopicSpec]:
     for part in plan.subtopologies.values():
         for node in part.nodes:
             sink = plan.graph.nodes[node]
-            if isinstance(sink, ToSpark):
-                name = to_spark_topic(application, sink.topic or "")
-                tasks = plan.tasks(part.id)
+            if isinstance(sink, DriverSink):
+                name, tasks = rows_topic(application, sink), plan.tasks(part.id)
                 specs.append(TopicSpec(name, tasks, replication, repartition, _ANY_TIME))
         for store in part.stores(plan.graph):
             spec = plan.graph.stores.get(store)

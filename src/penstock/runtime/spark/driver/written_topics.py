@@ -13,7 +13,7 @@ from penstock.kafka.client_config import producer_settings
 from penstock.kafka.clients import new_producer
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Sink
-from penstock.topology.nodes.topics.to_spark import ToSpark
+from penstock.topology.nodes.topics.to_lake import DriverSink
 from penstock.topology.validate import nearest
 
 #: A broker that creates topics by itself needs about a second.
@@ -47,7 +47,7 @@ def check_written_topics(
 def _outputs(graph: Graph) -> list[Sink]:
     """Return the sinks that name a topic of the user."""
     sinks = (node for node in graph.nodes.values() if isinstance(node, Sink))
-    named = (sink for sink in sinks if sink.topic is not None and not isinstance(sink, ToSpark))
+    named = (sink for sink in sinks if sink.topic is not None and not isinstance(sink, DriverSink))
     return [sink for sink in named if sink.topic not in graph.internal_topics]
 
 

@@ -15,7 +15,8 @@ from penstock.errors import TopologyError
 from penstock.model.task_id import TaskId
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Sink, Source, TableSource, may_schedule
-from penstock.topology.nodes.topics.to_spark import SPARK_TOPIC
+from penstock.topology.nodes.topics.to_lake import DriverSink, ToLake
+from penstock.topology.nodes.topics.to_spark import SPARK_TOPIC, ToSpark
 from penstock.topology.subtopology import SubTopology, subtopologies
 
 
@@ -131,9 +132,18 @@ class Plan:
         return sorted(topic for topic in topics if not self.is_internal(topic))
 
 
-def to_spark_topic(application: str, topic: str) -> str:
-    """Return the topic that holds the rows of a ``to_spark`` node until its function gets them."""
-    return f"{application}-{topic.removeprefix(SPARK_TOPIC)}-to-spark"
+def driver_sinks(graph: Graph) -> list[DriverSink]:
+    """Return the nodes whose records the driver takes after each cut."""
+    return [node for node in graph.nodes.values() if isinstance(node, DriverSink)]
+
+
+def rows_topic(application: str, sink: DriverSink) -> str:
+    """Return the topic that holds the rows of a node until the driver takes them."""
+    match sink:
+        case ToSpark():
+            return f"{application}-{(sink.topic or '').removeprefix(SPARK_TOPIC)}-to-spark"
+        case ToLake():
+            return f"{application}-{sink.name}-to-lake"
 
 
 def make_plan(graph: Graph, topic_partitions: Mapping[str, int]) -> Plan:

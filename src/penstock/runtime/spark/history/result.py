@@ -20,6 +20,7 @@ from penstock.runtime.spark.history.passes import Passes
 from penstock.runtime.spark.history.values import Decoding, decoded
 from penstock.state.spec import StoreKind, StoreSpec
 from penstock.topology.nodes import Sink
+from penstock.topology.nodes.topics.to_lake import DriverSink
 from penstock.topology.validate import nearest
 
 
@@ -56,7 +57,8 @@ class BatchResult:
     def topics(self) -> list[str]:
         """The topics that the topology writes, except those of names that a function chooses."""
         sinks = [node for node in self._graph.nodes.values() if isinstance(node, Sink)]
-        named = dict.fromkeys(sink.topic for sink in sinks if sink.topic is not None)
+        own = [sink for sink in sinks if not isinstance(sink, DriverSink)]
+        named = dict.fromkeys(sink.topic for sink in own if sink.topic is not None)
         return [topic for topic in named if topic not in self._graph.internal_topics]
 
     def __getitem__(self, topic: str) -> DataFrame:

@@ -19,14 +19,13 @@ from penstock.runtime.spark.exchange.bundles import (
     decode_headers,
     encode_headers,
 )
-from penstock.runtime.spark.exchange.plan import Plan, to_spark_topic
+from penstock.runtime.spark.exchange.plan import Plan, driver_sinks, rows_topic
 from penstock.runtime.spark.exchange.work import Work, size_of
 from penstock.runtime.spark.worker.changelog_buffer import ChangelogBuffer
 from penstock.runtime.spark.worker.repartition_topic import RepartitionTopic
 from penstock.runtime.spark.worker.writer import Writer
 from penstock.state.buffer.buffer_value import CHANGELOG_VERSION
 from penstock.state.spec import StoreKind
-from penstock.topology.nodes.topics.to_spark import SPARK_TOPIC
 
 
 class TaskOutput:
@@ -56,6 +55,11 @@ class TaskOutput:
             for run in plan.runs
             for name in run.topics
             if plan.is_internal(name)
+        }
+        #: Where rows wait for the driver, by the names that ``to_spark`` and ``to_lake`` send to.
+        self._rows_topics = {
+            str(sink.topic): rows_topic(settings.application_id, sink)
+            for sink in driver_sinks(plan.graph)
         }
         self._as_records = as_records
         versioned = {
@@ -108,8 +112,8 @@ class TaskOutput:
             encoded = encode_headers(headers) if headers else None
             self._sequence += 1
             repartition.add(self._sequence, key, value, timestamp, encoded, partition)
-        elif topic.startswith(SPARK_TOPIC):
-            name = to_spark_topic(self._settings.application_id, topic)
+        elif topic in self._rows_topics:
+            name = self._rows_topics[topic]
             self._bytes += len(key or b"") + len(value or b"")
             self.writer.send(
                 name, key, value, timestamp, headers, self._task.partition, self._noted(name)
@@ -130,7 +134,7 @@ class TaskOutput:
     ) -> None:
         """Send many records to one topic; ``headers`` is None if no record has headers."""
         repartition = self._repartition.get(topic)
-        if headers is not None or topic.startswith(SPARK_TOPIC):
+        if headers is not None or topic in self._rows_topics:
             each = [()] * len(keys) if headers is None else headers
             for record in zip(keys, values, listed(timestamps), each, strict=True):
                 self.send(topic, *record, partition)

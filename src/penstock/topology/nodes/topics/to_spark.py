@@ -22,9 +22,10 @@ class ToSpark(Sink):
 
     After a crash, the function is called again with the same batch id and the same rows. So a sink
     that remembers its last batch id is exactly once. ``key_type`` and ``value_type`` are Spark
-    types (DDL); None leaves JSON text.
+    types (DDL); None leaves JSON text. ``is_windowed``: the bounds of a key's window are columns.
     """
 
     fn: Callable[[Any, int], object]
     key_type: str | None = None
     value_type: str | None = None
+    is_windowed: bool = False

@@ -16,8 +16,8 @@ from penstock.runtime.spark.driver.observing.progress import Progress
 from penstock.runtime.spark.driver.observing.restore_watch import RestoreWatch
 from penstock.runtime.spark.driver.observing.tracing import BatchTracer
 from penstock.runtime.spark.exchange.batch_log import Cut, LogState
+from penstock.runtime.spark.exchange.plan import driver_sinks
 from penstock.runtime.spark.exchange.stage_request import Application, Report
-from penstock.topology.nodes.topics.to_spark import SPARK_TOPIC
 
 
 class Accounts:
@@ -46,16 +46,13 @@ class Accounts:
         self.has_news = False
         #: The new positions of topics that were made anew, as far as they are committed.
         self.reached_anew: dict[TopicPartition, int] = {}
-        #: The next offset of each partition that ``to_spark`` nodes have written to.
+        #: The next offset of each partition with rows for ``to_spark`` and ``to_lake``.
         self.spark_rows: dict[TopicPartition, int] = {}
         #: How often a task has run whose rows only Kafka knows.
-        self.unknown_rows = 1
+        self.unknown_rows = 0
         self._application = application
         self._positions, self._internal = positions, internal
-        self._has_spark_rows = any(
-            str(getattr(node, "topic", "")).startswith(SPARK_TOPIC)
-            for node in plan.graph.nodes.values()
-        )
+        self._has_spark_rows = bool(driver_sinks(plan.graph))
         self._sources = set(plan.graph.source_changelogs.values())
         self._ends = {} if state.cut is None else dict(state.cut.ends)
 

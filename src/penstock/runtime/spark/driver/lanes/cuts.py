@@ -46,7 +46,10 @@ class Cuts:
         self.is_under_way: Callable[[], bool] = lambda: False
         before = batch_log.state.cut
         self.newest: Cut | None = None
-        self._next = 0 if before is None else before.batch + 1
+        # A cut is written without waiting. If the last one was lost, its number may still be that
+        # of rows which a function of ``to_spark`` has had.
+        numbers = [-1 if before is None else before.batch]
+        self._next = max(numbers + [told["batch"] for told in batch_log.state.sinks.values()]) + 1
         self._has_news = False
         self._noted = self._tried = time.monotonic()
         self._wanted_s = _WANTED_S

@@ -1,0 +1,1 @@
+"""Tables of a lakehouse that an application writes."""
