@@ -20,8 +20,12 @@ from penstock.errors import PenstockError
 _EVERY_S = 0.1
 
 
-def counts(source: str, sink: str, pause_s: float = 0.0) -> ps.Topology:
-    """Count equal values. Every change is written, so a key's output is 1, 2, 3 ... exactly."""
+def counts(source: str, sink: str, pause_s: float = 0.0, table: str | None = None) -> ps.Topology:
+    """Count equal values. Every change is written, so a key's output is 1, 2, 3 ... exactly.
+
+    Args:
+        table: a table of a lakehouse that gets the changes, too.
+    """
     builder = ps.StreamsBuilder()
 
     def slowly(value: str) -> str:
@@ -31,7 +35,10 @@ def counts(source: str, sink: str, pause_s: float = 0.0) -> ps.Topology:
     stream = builder.stream(source)
     if pause_s:
         stream = stream.map_values(slowly)
-    stream.group_by(lambda _, value: value).count("counts").to_stream().to(sink)
+    changes = stream.group_by(lambda _, value: value).count("counts").to_stream()
+    changes.to(sink)
+    if table is not None:
+        changes.to_lake(table)
     return builder.build()
 
 
@@ -70,8 +77,8 @@ def main(given: str) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     logging.getLogger("py4j").setLevel(logging.ERROR)
     asked = json.loads(given)
-    topology = counts(asked["source"], asked["sink"], asked["pause_s"])
     config = asked["config"]
+    topology = counts(asked["source"], asked["sink"], asked["pause_s"], config.get("app.table"))
     if asked["is_slow_to_open"]:
         config["rocksdb.config.setter"] = SlowToOpen
     streams = ps.KafkaStreams(topology, config)
