@@ -42,10 +42,34 @@ def timed(builder: ps.StreamsBuilder, topics: Topics) -> None:
     counted.to(topics.output, key="string", value="long")
 
 
+def merged(builder: ps.StreamsBuilder, topics: Topics) -> None:
+    """Merge two topics, whose records come in turns."""
+    left = builder.stream(topics.input, key="string", value="json")
+    right = builder.stream(topics.table, key="string", value="json")
+    large = right.filter(lambda _, event: event["amount"] > 50)
+    left.merge(large).to(topics.output, key="string", value="json")
+
+
+def self_join(builder: ps.StreamsBuilder, topics: Topics) -> None:
+    """Join each event with the same user's large events within ten seconds."""
+    stream = builder.stream(topics.input, key="string", value="json")
+    stream.join(
+        stream.filter(lambda _, event: event["amount"] > 50),
+        lambda one, other: {"one": one["amount"], "other": other["amount"]},
+        ps.JoinWindows.of_time_difference_and_grace("10s", "5s"),
+        value="json",
+        other_value="json",
+    ).to(topics.output, key="string", value="json")
+
+
 #: By name: both topics have events. Half of them come from the second one.
 OF_TWO_TOPICS: dict[str, Build] = {
     "table join": table_join,
     "stream-stream left join, in memory": stream_join_in_memory,
+    "merge of two topics": merged,
 }
 #: By name: all events come from one topic.
-OF_ONE_TOPIC: dict[str, Build] = {"timestamp extractor": timed}
+OF_ONE_TOPIC: dict[str, Build] = {
+    "timestamp extractor": timed,
+    "join of a stream with itself": self_join,
+}

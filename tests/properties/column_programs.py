@@ -637,6 +637,80 @@ def timed_windows(builder: ps.StreamsBuilder) -> None:
     names.to("out", key="string", value="long")
 
 
+def streams_self_joined(builder: ps.StreamsBuilder) -> None:
+    """Each record comes to both sides, to the left one first, and is joined with itself."""
+    stream = builder.stream("in", key="string", value="json").filter(ps.value.is_not_null())
+    short = stream.map_values(lambda value: value.get("s"))
+    windows = ps.JoinWindows.of_time_difference_and_grace("10s", "5s")
+    stream.left_join(
+        short, lambda one, other: [one.get("n"), other], windows,
+        value="json", other_value="json",
+    ).to("out", key="string", value="json")  # fmt: skip
+    short.outer_join(
+        stream, lambda one, other: [other and other.get("n"), one], windows,
+        value="json", other_value="json",
+    ).to("other", key="string", value="json")  # fmt: skip
+
+
+def rejoined(builder: ps.StreamsBuilder) -> None:
+    """What goes around a join of two streams meets its results, and is counted with them."""
+    left = builder.stream("in", key="string", value="json")
+    right = builder.stream("table", key="string", value="json")
+    windows = ps.JoinWindows.of_time_difference_and_grace("10s", "5s")
+    joined = left.join(
+        right, lambda one, other: [one.get("n"), other.get("n")], windows,
+        value="json", other_value="json",
+    )  # fmt: skip
+    both = joined.merge(right.map_values(lambda value: value and value.get("s")))
+    both.to("out", key="string", value="json")
+    both.group_by_key(key="string", value="json").count("counts").to_stream().to(
+        "other", key="string", value="long"
+    )
+
+
+def met(builder: ps.StreamsBuilder) -> None:
+    """Arms of a branch and another input meet in a stream whose rows are kept."""
+    arms = (
+        builder.stream("in", key="string", value="json")
+        .split("arm-")
+        .branch(amount > 3, ps.Branched.as_("large"))
+        .default_branch(ps.Branched.as_("rest"))
+    )
+    words = arms["arm-rest"].flat_map_values(lambda value: list((value or {}).get("s") or "xy"))
+    names = arms["arm-large"].map_values(lambda value: "large")
+    others = builder.stream("table", key="string", value="json").map_values(
+        lambda value: value and value.get("s")
+    )
+    every = names.merge(others).merge(words)
+    every.to("out", key="string", value="string")
+    rows = every.to_table("rows", key="string", value="string")
+    rows.to_stream().map_values(str).to("other", key="string", value="string")
+
+
+def met_before_a_join(builder: ps.StreamsBuilder) -> None:
+    """Two repartition topics, whose order decides between records of the same time."""
+    stream = builder.stream("in", key="string", value="json").filter(ps.col("s").is_not_null())
+    keyed = stream.select_key(ps.col("s")).map_values(ps.col("n"))
+    marked = keyed.map_values(lambda n: [n])
+    marked.join(
+        marked.merge(keyed), lambda one, other: [one, other],
+        ps.JoinWindows.of_time_difference_and_grace("5s", "5s"),
+        key="string", value="json", other_value="json",
+    ).to("out", key="string", value="json")  # fmt: skip
+
+
+def met_twice(builder: ps.StreamsBuilder) -> None:
+    """A stream merged with itself, whose last values are summed by functions behind a cache."""
+    stream = builder.stream("in", key="string", value="json")
+    doubled = stream.merge(stream).map_values(lambda value: (value or {}).get("n") or 0)
+    totals = doubled.group_by_key(key="string", value="json").aggregate(
+        lambda: 0.0, lambda key, n, total: total / 2 + n, value="double"
+    )
+    seen: list[Any] = []
+    totals.to_stream().peek(lambda key, total: seen.append(total)).to("out", value="double")
+    doubled.to("other", key="string", value="json")
+
+
 def batched(builder: ps.StreamsBuilder) -> None:
     """Functions of whole columns."""
 
@@ -739,7 +813,7 @@ WITH_FUNCTIONS = [mapped, reduced_by_functions, joined_by_a_function]
 #: Programs whose functions raise for some records.
 RAISING = [one_by_one, timed_windows]
 #: Programs that leave the results of a fold to its cache, and run by record without one.
-BEHIND_A_CACHE = [one_by_one, regrouped, session_documents, suppressed_by_functions]
+BEHIND_A_CACHE = [one_by_one, regrouped, session_documents, suppressed_by_functions, met_twice]
 BUILDS = [
     stateless, arithmetic, typed, divided, merged, merged_counts, moved, moved_counts, counts,
     some_counts, repartitioned, sums, least,
@@ -752,6 +826,8 @@ BUILDS = [
     with_lambdas, lambda_sums, lambda_documents, lambda_windows,
     lambda_joined, lambda_reduced, streams_joined, streams_joined_in_a_row,
     streams_left_joined, streams_outer_joined, streams_joined_at_once,
-    streams_joined_in_memory, timed_rows, timed_windows, batched,
+    streams_joined_in_memory, timed_rows, timed_windows,
+    streams_self_joined, rejoined, met, met_before_a_join,
+    met_twice, batched,
     table_kept, table_regrouped, table_reduced, counts_filtered, cogrouped, *TABLE_BUILDS,
 ]  # fmt: skip

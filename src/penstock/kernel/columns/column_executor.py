@@ -56,6 +56,12 @@ class ColumnExecutor(Generic[N]):
     tells_changes = False
     #: Whether the node asks for rows as they are at the places of its records, as these others do.
     reads_in_order = False
+    #: Whether records leave the node at the places at which they came, although it has a store.
+    keeps_order = False
+    #: Whether the node may send several records for one.
+    expands = False
+    #: Executors with the same name here send their results together, and have the same children.
+    sends_with: str | None = None
     #: Whether the node ends its batch in a turn of its own: see ``kernel.columns.turns``.
     waits = False
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import ChainMap, Counter
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
@@ -25,6 +26,9 @@ from penstock.state.layers.bulk import BulkRows
 
 #: The place of a record among all of the batch, and the row of its key from then on.
 Change = tuple[int, bytes | None]
+
+#: In their order. A list among them has what was decided later, and comes at this place.
+Actions = list[Any]
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -63,7 +67,7 @@ class Effects:
     #: Whether each dropped record has to be named, which only single records can do.
     names_drops: bool = False
     #: What has to be done, and the node that has decided it.
-    _actions: list[tuple[str | None, Callable[[], None]]] = field(default_factory=list)
+    _actions: Actions = field(default_factory=list)
     _dropped: Counter[tuple[str, str]] = field(default_factory=Counter)
     _skipped: set[tuple[str, int, int]] = field(default_factory=set)
     #: Rows that this batch will write, by store. Reads within the batch see them.
@@ -83,6 +87,21 @@ class Effects:
     def add(self, action: Callable[[], None]) -> None:
         node = None if self.meter is None else self.meter.node
         self._actions.append((node, action))
+
+    def keep_place(self) -> Actions:
+        """Keep a place among the actions for those of ``in_place``."""
+        place: Actions = []
+        self._actions.append(place)
+        return place
+
+    @contextmanager
+    def in_place(self, place: Actions) -> Iterator[None]:
+        """Put all actions that are added meanwhile to a place that was kept for them."""
+        before, self._actions = self._actions, place
+        try:
+            yield
+        finally:
+            self._actions = before
 
     def shared(self, store: str, make: Callable[[], V]) -> V:
         """Return what the executors of a node share in this batch; the first one makes it.
@@ -189,11 +208,18 @@ class Effects:
         self._held[store].append(_Writes(keys, written, timestamps, values))
 
     def apply(self, dropped: Counter[tuple[str, str]]) -> None:
-        for node, action in self._actions:
+        self._apply(self._actions)
+        dropped.update(self._dropped)
+
+    def _apply(self, actions: Actions) -> None:
+        for each in actions:
+            if isinstance(each, list):
+                self._apply(each)
+                continue
+            node, action = each
             if self.meter is not None:
                 self.meter.enter(node, 0)
             action()
-        dropped.update(self._dropped)
 
 
 def _row_at(changes: Sequence[Change], place: int, stored: bytes | None) -> bytes | None:

@@ -19,8 +19,9 @@ from penstock.kernel.columns.effects import ColumnCollector
 from penstock.kernel.columns.event_times import event_times
 from penstock.kernel.columns.islands.island import IslandColumns
 from penstock.kernel.columns.islands.island_plan import OneByOne, may_be_island, settle_island
+from penstock.kernel.columns.meetings import meet
 from penstock.kernel.columns.turns import take_turns
-from penstock.kernel.operators.joins.stream_join_arms import behind_joins, connect_joins
+from penstock.kernel.operators.joins.stream_join_arms import check_apart, connect_joins
 from penstock.kernel.operators.topics.source_columns import SourceColumns
 from penstock.model.column_function import MadeOf
 from penstock.topology.nodes import Source
@@ -89,24 +90,60 @@ class ColumnPlan:
 
 def plan_columns(task: StreamTask, nodes: Iterable[str]) -> ColumnPlan:
     """Plan a whole task. If one node has to take single records, all nodes of the task do."""
-    plan = ColumnPlan()
     if not isinstance(task.collector, ColumnCollector):
-        plan.why_not[""] = "the output takes records one by one"
+        return ColumnPlan(why_not={"": "the output takes records one by one"})
+    names = [*nodes]
+    plan = _grown(task, names)
+    if plan.why_not:
         return plan
-    for name in nodes:
+    if not _joins(plan):
+        plan = _apart(plan, task)
+        if plan.is_vectorised and not plan.is_tied:
+            return plan
+    # Turns that inputs take one record at a time are slow.
+    other = _met(_grown(task, names), task)
+    return plan if other.why_not and (plan.why_not or plan.is_tied) else other
+
+
+def _grown(task: StreamTask, names: Iterable[str]) -> ColumnPlan:
+    """Return the executors of each source, every path with executors of its own."""
+    plan = ColumnPlan()
+    for name in names:
         node = task.node(name)
         if isinstance(node, Source):
             _plan_source(node, task, plan)
         elif not node.parents:
             plan.why_not[name] = "it has no source"
-    if plan.why_not:
-        return plan
+    return plan
+
+
+def _joins(plan: ColumnPlan) -> bool:
+    """Tell whether the task joins streams."""
+    every = (each for source in plan.sources.values() for each in source.below())
+    return any(each.sends_with is not None for each in every)
+
+
+def _apart(plan: ColumnPlan, task: StreamTask) -> ColumnPlan:
+    """Plan a task whose paths are apart, or whose sources meet only where turns are possible."""
+    for name, source in plan.sources.items():
+        try:
+            _check_paths(source)
+        except NotVectorisableError as reason:
+            plan.why_not[name] = str(reason)
+    return plan if plan.why_not else _tied(plan, task)
+
+
+def _met(plan: ColumnPlan, task: StreamTask) -> ColumnPlan:
+    """Plan a task whose paths meet: in joins of streams, and in other nodes."""
+    sources = [*plan.sources.values()]
     try:
-        is_joined = connect_joins(plan.sources.values(), task)
+        if meet(sources) and (plan.islands or any(each.reads_messages for each in sources)):
+            raise NotVectorisableError("its paths meet, and functions may have side effects")
+        connect_joins(sources, task)
+        check_apart(sources)
     except NotVectorisableError as reason:
         plan.why_not[""] = str(reason)
-        return plan
-    return _joined(plan) if is_joined else _tied(plan, task)
+    return ColumnPlan(plan.sources, plan.why_not, is_joined=True)
 
 
 def _plan_source(node: Source, task: StreamTask, plan: ColumnPlan) -> None:
@@ -127,11 +164,6 @@ def _plan_source(node: Source, task: StreamTask, plan: ColumnPlan) -> None:
     source.tells_origins = any(
         executor.is_handed_off or executor.reads_origins for executor in source.below()
     )
-    if not plan.why_not:
-        try:
-            _check_paths(source)
-        except NotVectorisableError as reason:
-            plan.why_not[node.name] = str(reason)
     plan.sources[node.name] = source
 
 
@@ -239,14 +271,3 @@ def _meeting(sources: Mapping[str, SourceColumns]) -> list[tuple[str, str]]:
         for (name, one), (other_name, other) in combinations(used.items(), 2)
         if one & other
     ]
-
-
-def _joined(plan: ColumnPlan) -> ColumnPlan:
-    """Check that sources meet nowhere but in their joins, and in what is behind them."""
-    used = {name: _check_paths(source) for name, source in plan.sources.items()}
-    behind = {name: behind_joins(source) for name, source in plan.sources.items()}
-    for (name, one), (other_name, other) in combinations(used.items(), 2):
-        for shared in one & other:
-            if shared not in behind[name] & behind[other_name]:
-                plan.why_not[name] = f"inputs share {shared} outside of their join"
-    return ColumnPlan(plan.sources, plan.why_not, is_joined=True)

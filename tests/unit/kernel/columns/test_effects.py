@@ -136,3 +136,18 @@ def test_notes_of_a_task_are_changed_when_the_batch_has_succeeded() -> None:
     assert kept == {b"old": b"1"}
     effects.apply(Counter())
     assert kept == {b"old": b"1", b"new": None}
+
+
+def test_what_is_decided_later_comes_at_the_place_that_was_kept_for_it() -> None:
+    """Also a place inside of another one."""
+    effects, done = Effects(), list[int]()
+    first = effects.keep_place()
+    effects.add(lambda: done.append(3))
+    with effects.in_place(first):
+        effects.add(lambda: done.append(1))
+        second = effects.keep_place()
+    effects.add(lambda: done.append(4))
+    with effects.in_place(second):
+        effects.add(lambda: done.append(2))
+    effects.apply(Counter())
+    assert done == [1, 2, 3, 4]

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 class LookUpColumns(ColumnExecutor[Any]):
     """Reads each key of the batch once, and joins every record with the row of its key."""
 
+    keeps_order = True
+
     def __init__(self, node: StreamTableJoin | GlobalJoin, task: TaskServices, store: str) -> None:
         super().__init__(node, task)
         self._join = joiner_of(node.joiner, with_key=node.with_key)

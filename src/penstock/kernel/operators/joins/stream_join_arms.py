@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock.kernel.columns.column_executor import (
@@ -10,11 +10,12 @@ from penstock.kernel.columns.column_executor import (
     ColumnExecutor,
     NotVectorisableError,
 )
+from penstock.kernel.columns.meetings import are_apart, in_turn, visits
 from penstock.kernel.operators.joins.stream_join_columns import (
     JoinedStreams,
+    StreamJoinColumns,
     StreamJoinWindowColumns,
 )
-from penstock.topology.nodes import StreamJoinWindow
 
 if TYPE_CHECKING:
     from penstock.kernel.services import TaskServices
@@ -22,30 +23,41 @@ if TYPE_CHECKING:
 AnyExecutor = ColumnExecutor[Any]
 
 
-def connect_joins(sources: Iterable[AnyExecutor], task: TaskServices) -> bool:
+def connect_joins(sources: Sequence[AnyExecutor], task: TaskServices) -> bool:
     """Give both arms of each join what joins them; return false if there is no join.
 
     Raises:
         NotVectorisableError: if a node before a join may keep or send records later, or if a node
             behind one asks from which input a record comes.
     """
-    joins: dict[frozenset[str], list[StreamJoinWindowColumns]] = {}
+    joins: dict[str, dict[int, StreamJoinWindowColumns]] = {}
     for source in sources:
         for arm in _arms(source):
-            stores = frozenset({arm.node.store, arm.arm.node.other_store})
-            joins.setdefault(stores, []).append(arm)
-    for arms in joins.values():
-        joined = JoinedStreams(arms, task)
+            joins.setdefault(arm.arm.node.clock, {})[id(arm)] = arm
+    if not joins:
+        return False
+    ways = visits(sources)
+    for each in joins.values():
+        arms, apart = [*each.values()], are_apart([*each.values()], ways)
+        joined = JoinedStreams(arms if apart else in_turn(arms, ways), task, are_apart=apart)
         for arm in arms:
             arm.joined = joined
-            if any(each.is_handed_off or each.reads_origins for each in _all(arm)):
+            if any(each.is_handed_off or each.reads_origins for each in arm.below()):
                 raise NotVectorisableError("a node behind the join asks where records come from")
-    return bool(joins)
+    return True
 
 
-def behind_joins(executor: AnyExecutor) -> set[str]:
-    """Return the stores and topics of the joins below an executor, and of all nodes behind them."""
-    return {name for arm in _arms(executor) for each in _all(arm) for name in each.resources()}
+def check_apart(sources: Sequence[AnyExecutor]) -> None:
+    """Raise if two nodes share a store or topic, unless they are the two sides of one join."""
+    users: dict[str, set[int | str]] = {}
+    for executor in (each for source in sources for each in source.below()):
+        join = executor.arm if isinstance(executor, StreamJoinWindowColumns) else executor
+        user = join.node.clock if isinstance(join, StreamJoinColumns) else id(executor)
+        for name in executor.resources():
+            users.setdefault(name, set()).add(user)
+    for name, found in users.items():
+        if len(found) > 1:
+            raise NotVectorisableError(f"inputs share {name} outside of their join")
 
 
 def _arms(executor: AnyExecutor) -> Iterator[StreamJoinWindowColumns]:
@@ -54,19 +66,6 @@ def _arms(executor: AnyExecutor) -> Iterator[StreamJoinWindowColumns]:
         if isinstance(child, StreamJoinWindowColumns):
             yield child
         found = [*_arms(child)]
-        if found and not isinstance(child, StreamJoinWindowColumns) and _keeps(child):
+        if found and child.resources() - {SIDE_EFFECTS} and not child.keeps_order:
             raise NotVectorisableError(f"a join is behind the store of {child.node.name!r}")
         yield from found
-
-
-def _keeps(executor: AnyExecutor) -> bool:
-    """Tell whether an executor has a store. The stores of joins keep the order of records."""
-    parents = executor.node.parents
-    is_arm = any(isinstance(executor.task.node(name), StreamJoinWindow) for name in parents)
-    return bool(executor.resources() - {SIDE_EFFECTS}) and not is_arm
-
-
-def _all(executor: AnyExecutor) -> Iterator[AnyExecutor]:
-    yield executor
-    for child in executor.children:
-        yield from _all(child)

@@ -8,6 +8,7 @@ stored before the batch and those that are before it in the batch.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from heapq import merge
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -56,8 +57,12 @@ _MOST_WAITING = 200_000
 class StreamJoinColumns(ColumnExecutor[StreamJoin]):
     """One arm of a join. Its ``StreamJoinWindowColumns`` gets the records and has them joined."""
 
+    keeps_order = True
+    expands = True
+
     def __init__(self, node: StreamJoin, task: TaskServices) -> None:
         super().__init__(node, task)
+        self.sends_with = node.clock
         self.rule = StreamJoinRule.of(node.windows, is_left=node.is_left, is_outer=node.outer)
         self.join = joiner_of(node.joiner, with_key=node.with_key)
 
@@ -70,8 +75,11 @@ class StreamJoinColumns(ColumnExecutor[StreamJoin]):
 class StreamJoinWindowColumns(ColumnExecutor[StreamJoinWindow]):
     """Gathers the records of one arm. The planner connects it with those of the other arm."""
 
+    keeps_order = True
     keeps_values = True
     joined: JoinedStreams
+    #: Its number among all arms of the join, in the order in which a record comes to them.
+    turn = 0
 
     def __init__(self, node: StreamJoinWindow, task: TaskServices) -> None:
         super().__init__(node, task)
@@ -95,8 +103,8 @@ class StreamJoinWindowColumns(ColumnExecutor[StreamJoinWindow]):
         self.joined.gather(self, batch, effects)
 
     def finish(self, effects: Effects) -> None:
-        self.joined.finish(self.arm, effects)
-        super().finish(effects)
+        if self.joined.finish(self.arm, effects):
+            super().finish(effects)
 
     def reset(self) -> None:
         self.joined.reset()
@@ -183,9 +191,14 @@ class _Records:
 
 
 class JoinedStreams:
-    """Both arms of one join, which end a batch together."""
+    """Both arms of one join, which end a batch together.
 
-    def __init__(self, arms: Sequence[StreamJoinWindowColumns], task: TaskServices) -> None:
+    If a record may come to several arms, they are in the order in which it does.
+    """
+
+    def __init__(
+        self, arms: Sequence[StreamJoinWindowColumns], task: TaskServices, *, are_apart: bool = True
+    ) -> None:
         left = [each for each in arms if each.arm.node.is_left]
         right = [each for each in arms if not each.arm.node.is_left]
         if not left or not right:
@@ -195,6 +208,10 @@ class JoinedStreams:
         if not same_bytes(left[0].rows.keys.serde, right[0].rows.keys.serde):
             raise NotVectorisableError("the keys of both sides have different serdes")
         self._count = len(arms)
+        #: How many places there are for each record, one for each arm that it may come to.
+        self._places = 1 if are_apart else len(arms)
+        for turn, arm in enumerate(arms if not are_apart else ()):
+            arm.turn = turn
         self._task = task
         self._clock = task.join_clock(left[0].arm.node.clock)
         self._waiting_rows = self._outer_store(task, left[0].arm.node.outer_store)
@@ -222,7 +239,9 @@ class JoinedStreams:
         node, rule = arm.arm.node, arm.arm.rule
         if batch.order is None:
             raise NotProvenError("the order of its records is not known")
-        self._moments.append((batch.order, batch.timestamps))
+        orders = batch.order * self._places + arm.turn
+        batch = replace(batch, order=orders)
+        self._moments.append((orders, batch.timestamps))
         if batch.keys.has_nulls() or batch.values.has_nulls():
             have_keys = np.array(batch.keys.are_known())
             is_taken = rule.nulls.takes(have_keys, np.array(batch.values.are_known()))
@@ -237,15 +256,24 @@ class JoinedStreams:
                 raise NotProvenError("a value has no bytes")
             self._sides[node.is_left].add(batch, keys, data)
 
-    def finish(self, arm: StreamJoinColumns, effects: Effects) -> None:
-        """Join the batch if this was the last arm that the batch has reached."""
+    def finish(self, arm: StreamJoinColumns, effects: Effects) -> bool:
+        """Join the batch if this was the last arm that the batch has reached; tell whether."""
         self._ended += 1
         if self._ended < self._count:
-            return
+            return False
         sides, moments = self._sides, self._moments
         self.reset()
-        if not moments:
-            return
+        if moments:
+            self._finish(arm, sides, moments, effects)
+        return True
+
+    def _finish(
+        self,
+        arm: StreamJoinColumns,
+        sides: dict[bool, _Side],
+        moments: list[tuple[Places, Times]],
+        effects: Effects,
+    ) -> None:
         orders, times = (_joined([each[part] for each in moments]) for part in (0, 1))
         in_turn = np.argsort(orders, kind="stable")
         orders, times = orders[in_turn], times[in_turn]
@@ -276,6 +304,8 @@ class JoinedStreams:
         else:
             batches = self._unmatched_too(ways, arm.join, effects)
         for batch in batches:
+            if batch.order is not None:
+                batch.order //= self._places
             arm.forward(batch, effects)
         for is_left, side in records.items():
             effects.add(_writing(self._arms[is_left].rows, side))

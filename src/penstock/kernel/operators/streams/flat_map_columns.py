@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 class FlatMapColumns(ColumnExecutor[FlatMap]):
     """Repeats timestamps and headers for as many records as the function returns."""
 
+    expands = True
+
     def __init__(self, node: FlatMap, task: TaskServices) -> None:
         super().__init__(node, task)
         self._pairs = pairs_of(node.fn, "its function")

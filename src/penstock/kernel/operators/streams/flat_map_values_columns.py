@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 class FlatMapValuesColumns(ColumnExecutor[FlatMapValues]):
     """Repeats keys, timestamps and headers for as many values as the function returns."""
 
+    expands = True
+
     def __init__(self, node: FlatMapValues, task: TaskServices) -> None:
         super().__init__(node, task)
         self._lists = lists_of(node.fn, "its function", with_key=node.with_key)
