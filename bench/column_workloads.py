@@ -62,6 +62,15 @@ def self_join(builder: ps.StreamsBuilder, topics: Topics) -> None:
     ).to(topics.output, key="string", value="json")
 
 
+def final_windows(builder: ps.StreamsBuilder, topics: Topics) -> None:
+    """Count the events of each user and minute, and send each count when its minute is over."""
+    stream = builder.stream(topics.input, key="string", value="bytes")
+    windows = ps.TimeWindows.of_size_and_grace("1m", "5s")
+    minutes = stream.group_by_key().windowed_by(windows).emit_strategy("on_window_close")
+    counted = minutes.count("counts").to_stream(lambda windowed, _: windowed.key)
+    counted.to(topics.output, key="string", value="long")
+
+
 #: By name: both topics have events. Half of them come from the second one.
 OF_TWO_TOPICS: dict[str, Build] = {
     "table join": table_join,
@@ -71,5 +80,6 @@ OF_TWO_TOPICS: dict[str, Build] = {
 #: By name: all events come from one topic.
 OF_ONE_TOPIC: dict[str, Build] = {
     "timestamp extractor": timed,
+    "windows with final results": final_windows,
     "join of a stream with itself": self_join,
 }

@@ -151,6 +151,21 @@ def hopping(builder: ps.StreamsBuilder) -> None:
     counted.to_stream(name).to("out", key="string", value="long")
 
 
+def final_windows(builder: ps.StreamsBuilder) -> None:
+    """Windows that leave when they close, before or after the record that closes them."""
+    tumbling = ps.TimeWindows.of_size_and_grace("10s", "5s")
+    grouped = builder.stream("in", key="string", value="json").group_by_key()
+    closed = grouped.windowed_by(tumbling).emit_strategy(ps.EmitStrategy.ON_WINDOW_CLOSE)
+    sums = closed.aggregate(ps.sum_(amount), materialized="sums", value="double")
+    windowed = ps.WindowedSerdes.time_windowed("string", 10_000)
+    sums.to_stream().to("out", key=windowed, value="double")
+    hopping = ps.TimeWindows.of_size_with_no_grace("20s").advance_by("5s")
+    expired = grouped.windowed_by(hopping).emit_strategy("after_expiry")
+    in_memory = ps.Materialized(name="counts", store_type="in_memory", retention="30s")
+    counts = expired.count(in_memory.with_caching_disabled())
+    counts.filter(ps.value > 1).to_stream(ps.key["key"]).to("other", key="string", value="long")
+
+
 def reduced(builder: ps.StreamsBuilder) -> None:
     grouped = builder.stream("in", key="string", value="json").map_values(amount).group_by_key()
     grouped.reduce(max, "most", value="json").to_stream().to("out", value="json")
@@ -808,6 +823,20 @@ def cogrouped(builder: ps.StreamsBuilder) -> None:
     table.to_stream().to("out", key="string", value="string")
 
 
+def cogrouped_windows(builder: ps.StreamsBuilder) -> None:
+    """Two streams in one store without a cache, each with a clock of its own."""
+    left = builder.stream("in", key="string", value="json").group_by_key()
+    right = builder.stream("table", key="string", value="json").group_by_key()
+    table = (
+        left.cogroup(lambda key, value, text: (f"{text}{value and value.get('n')}")[-30:])
+        .cogroup(right, lambda key, value, text: (f"{text}!{value and value.get('s')}")[-30:])
+        .windowed_by(ps.TimeWindows.of_size_and_grace("10s", "5s").advance_by("5s"))
+        .aggregate(lambda: "", ps.Materialized(name="texts", value="string", caching=False))
+    )
+    windowed = ps.WindowedSerdes.time_windowed("string", 10_000)
+    table.to_stream().to("out", key=windowed, value="string")
+
+
 #: Programs whose functions are declared pure; those of others keep their nodes from columns.
 WITH_FUNCTIONS = [mapped, reduced_by_functions, joined_by_a_function]
 #: Programs whose functions raise for some records.
@@ -821,7 +850,7 @@ BUILDS = [
     suppressed_rows, suppressed_join, suppressed_sessions, suppressed_by_functions,
     hopping, kept_windows, kept_counts,
     sessions, windows_in_memory, kept_sessions, session_sums, session_documents,
-    reduced, joined, left_joined, table, table_filtered, table_mapped, global_joined,
+    final_windows, reduced, joined, left_joined, table, table_filtered, table_mapped, global_joined,
     global_left_joined, mapped, reduced_by_functions, joined_by_a_function, processed,
     with_lambdas, lambda_sums, lambda_documents, lambda_windows,
     lambda_joined, lambda_reduced, streams_joined, streams_joined_in_a_row,
@@ -829,5 +858,6 @@ BUILDS = [
     streams_joined_in_memory, timed_rows, timed_windows,
     streams_self_joined, rejoined, met, met_before_a_join,
     met_twice, batched,
-    table_kept, table_regrouped, table_reduced, counts_filtered, cogrouped, *TABLE_BUILDS,
+    table_kept, table_regrouped, table_reduced, counts_filtered, cogrouped,
+    cogrouped_windows, *TABLE_BUILDS,
 ]  # fmt: skip

@@ -62,7 +62,7 @@ class ColumnExecutor(Generic[N]):
     expands = False
     #: Executors with the same name here send their results together, and have the same children.
     sends_with: str | None = None
-    #: Whether the node ends its batch in a turn of its own: see ``kernel.columns.turns``.
+    #: Whether the node ends its batch in a turn of its own: see ``kernel.columns.paths.turns``.
     waits = False
 
     def __init__(self, node: N, task: TaskServices) -> None:

@@ -188,6 +188,17 @@ class Effects:
             self._rows.setdefault(store, {}).update(writes)
         return self._rows.get(store, {})
 
+    def add_rows(
+        self,
+        store: str,
+        keys: Sequence[bytes],
+        rows: Sequence[bytes | None],
+        write: Callable[[], None],
+    ) -> None:
+        """Add what replaces rows; reads within the batch see them."""
+        self._unread.setdefault(store, []).append(zip(keys, rows, strict=True))
+        self.add(write)
+
     def write(
         self,
         store: str,
@@ -198,10 +209,12 @@ class Effects:
         values: Sequence[bytes | None] | None = None,
     ) -> None:
         """Replace rows. ``values`` are the rows without their timestamps, if they are known."""
-        self._unread.setdefault(store, []).append(zip(keys, written, strict=True))
         if not rows.is_cached:
-            self.add(lambda: rows.write(keys, written, timestamps, values))
+            self.add_rows(
+                store, keys, written, lambda: rows.write(keys, written, timestamps, values)
+            )
             return
+        self._unread.setdefault(store, []).append(zip(keys, written, strict=True))
         if store not in self._held:
             self._held[store] = []
             self.add(lambda: rows.write(*_merged(self._held[store], rows)))

@@ -19,8 +19,8 @@ from penstock.kernel.columns.effects import ColumnCollector
 from penstock.kernel.columns.event_times import event_times
 from penstock.kernel.columns.islands.island import IslandColumns
 from penstock.kernel.columns.islands.island_plan import OneByOne, may_be_island, settle_island
-from penstock.kernel.columns.meetings import meet
-from penstock.kernel.columns.turns import take_turns
+from penstock.kernel.columns.paths.meetings import meet
+from penstock.kernel.columns.paths.turns import take_turns
 from penstock.kernel.operators.joins.stream_join_arms import check_apart, connect_joins
 from penstock.kernel.operators.topics.source_columns import SourceColumns
 from penstock.model.column_function import MadeOf

@@ -27,7 +27,7 @@ def read_rows(
     """Return the values and timestamps of rows; ``missing`` makes the value of a missing row."""
     present = [row for row in rows if row is not None]
     values = decode_all(serde, [row[8:] for row in present])
-    times = np.frombuffer(b"".join([row[:8] for row in present]), ">i8").astype(np.int64)
+    times = read_times([row[:8] for row in present])
     if len(present) == len(rows):
         return list(values), times
     all_times = np.full(len(rows), NEVER)
@@ -38,6 +38,11 @@ def read_rows(
     if not present:
         return [first] * len(rows), all_times
     return [first if row is None else next(found) for row in rows], all_times
+
+
+def read_times(heads: Sequence[bytes]) -> Times:
+    """Return the timestamps of rows, given their first eight bytes."""
+    return np.frombuffer(b"".join(heads), ">i8").astype(np.int64)
 
 
 def bare(rows: Sequence[bytes | None]) -> list[bytes | None]:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from penstock.state.bytes_store import BytesStore, Entry
 from penstock.state.codec import Codec
 from penstock.state.environment import Changelog
+from penstock.state.window.window_bytes import ALL_KEYS, KeyRange, WindowEntry
 
 _WINDOW_SUFFIX = Struct(">qi").pack
 
@@ -32,6 +33,18 @@ class BulkCache(Protocol):
 class BatchedWindows(Protocol):
     """The windows of a store, which are read and written as batches."""
 
+    @property
+    def stream_time(self) -> int: ...
+
+    @property
+    def retention_ms(self) -> int: ...
+
+    def oldest_shown(self, stream_time: int) -> int: ...
+
+    def scan(
+        self, keys: KeyRange, time_from: int, time_to: int, *, reverse: bool = False
+    ) -> Iterator[WindowEntry]: ...
+
     def keeps(self, first_start: int, last_start: int) -> bool: ...
 
     def get_all(
@@ -41,6 +54,14 @@ class BatchedWindows(Protocol):
     def put_all(
         self, window_keys: Sequence[bytes], values: Sequence[bytes], starts: Sequence[int]
     ) -> None: ...
+
+
+class CachedRows(BulkCache, Protocol):
+    """The cache of windows."""
+
+    def scan(
+        self, keys: KeyRange, time_from: int, time_to: int, *, reverse: bool = False
+    ) -> Iterator[WindowEntry]: ...
 
 
 class DuplicateWindows(Protocol):
@@ -180,16 +201,35 @@ class BulkWindows(_Bulk):
         self,
         windows: BatchedWindows,
         changelog: Changelog | None,
-        cache: BulkCache | None,
+        cache: CachedRows | None,
         keys: Codec,
         values: Codec,
     ) -> None:
         super().__init__(changelog, cache, keys, values)
         self._windows = windows
+        self._cached = cache
 
     def keeps(self, first_start: int, last_start: int) -> bool:
         """Return whether every window between these can be read and written, in any order."""
         return self._windows.keeps(first_start, last_start)
+
+    @property
+    def stream_time(self) -> int:
+        """Return the start of the newest window that was written, or -1."""
+        return self._windows.stream_time
+
+    @property
+    def retention_ms(self) -> int:
+        return self._windows.retention_ms
+
+    def oldest_shown(self, stream_time: int) -> int:
+        """Return the start of the first window that a scan shows at a stream time."""
+        return self._windows.oldest_shown(stream_time)
+
+    def between(self, first_start: int, last_start: int) -> Iterator[WindowEntry]:
+        """Yield key, start and row of the windows that start in the span, both ends inclusive."""
+        windows = self._windows if self._cached is None else self._cached
+        return windows.scan(ALL_KEYS, first_start, last_start)
 
     def read(self, window_keys: Sequence[bytes], starts: Sequence[int]) -> list[bytes | None]:
         return self._windows.get_all(window_keys, starts)

@@ -49,9 +49,13 @@ class MemoryWindows:
     def retention_ms(self) -> int:
         return self._rules.retention_ms
 
+    def oldest_shown(self, stream_time: int) -> int:
+        """Return the first start that can be read at a stream time."""
+        return stream_time - self._rules.retention_ms + 1
+
     @property
     def _oldest_readable(self) -> int:
-        return self._stream_time - self._rules.retention_ms + 1
+        return self.oldest_shown(self._stream_time)
 
     def put(self, key: bytes, value: bytes | None, start: int) -> None:
         if not self._put(key, value, start):

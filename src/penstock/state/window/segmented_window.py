@@ -97,6 +97,10 @@ class SegmentedWindows:
     def retention_ms(self) -> int:
         return self._rules.retention_ms
 
+    def oldest_shown(self, stream_time: int) -> int:
+        """Return the first start that can be read at a stream time."""
+        return stream_time - self._rules.retention_ms + 1
+
     def entries_of(
         self, keys: Collection[bytes], time_from: int, time_to: int
     ) -> list[WindowEntry]:

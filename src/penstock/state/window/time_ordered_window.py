@@ -5,7 +5,7 @@ Kafka Streams uses this layout for windowed aggregations that emit on window clo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from penstock.model.time.duration import MAX_LONG
 from penstock.state.bytes_store import BytesStore, Write
@@ -45,10 +45,23 @@ class TimeOrderedWindows:
         return self._segments.sequence
 
     @property
-    def _oldest_readable(self) -> int:
+    def stream_time(self) -> int:
+        """Return the highest time of all writes, or -1."""
+        return self._segments.stream_time
+
+    @property
+    def retention_ms(self) -> int:
+        return self._rules.retention_ms
+
+    def oldest_shown(self, stream_time: int) -> int:
+        """Return the first start that can be read at a stream time."""
         # One millisecond more than in other window stores. Otherwise, with a retention equal to the
         # grace period, a window would be hidden in the moment in which it closes.
-        return self._segments.oldest_readable - 1
+        return stream_time - self._rules.retention_ms
+
+    @property
+    def _oldest_readable(self) -> int:
+        return self.oldest_shown(self._segments.stream_time)
 
     def put(self, key: bytes, value: bytes | None, start: int) -> None:
         segments = self._segments
@@ -64,6 +77,22 @@ class TimeOrderedWindows:
         if start < self._oldest_readable:
             return None
         return segments.get(start, time_first_window_key(key, start, segments.sequence))
+
+    def keeps(self, first_start: int, last_start: int) -> bool:
+        """Return whether windows between these stay readable after writes in any order."""
+        return not self._rules.retain_duplicates and self._segments.keeps(first_start, last_start)
+
+    def get_all(self, window_keys: Sequence[bytes], starts: Sequence[int]) -> list[bytes | None]:
+        """Read many windows as ``get`` does."""
+        shown, oldest = self._segments.get_all(starts, _by_time(window_keys)), self._oldest_readable
+        return [None if start < oldest else row for start, row in zip(starts, shown, strict=True)]
+
+    def put_all(
+        self, window_keys: Sequence[bytes], values: Sequence[bytes], starts: Sequence[int]
+    ) -> None:
+        """Write different windows, with the same result as calls of ``put`` in this order."""
+        for data, value, start in zip(window_keys, values, starts, strict=True):
+            self.put(split_window_key(data)[0], value, start)
 
     def scan(
         self, keys: KeyRange, time_from: int, time_to: int, *, reverse: bool = False
@@ -117,6 +146,10 @@ class TimeOrderedWindows:
 
     def close(self) -> None:
         self._segments.close()
+
+
+def _by_time(window_keys: Sequence[bytes]) -> list[bytes]:
+    return [time_first_window_key(*split_window_key(data)) for data in window_keys]
 
 
 def _writes(key: bytes, value: bytes | None, start: int, sequence: int) -> list[Write]:

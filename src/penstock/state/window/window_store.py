@@ -272,7 +272,9 @@ def open_window_store(spec: StoreSpec, env: StoreEnvironment) -> TypedWindowStor
     if not codecs:
         is_single = is_timestamped and not spec.retain_duplicates
         # In front of a store in memory, the cache also shows what the store has let go.
-        can_batch = SegmentedWindows if cached is not None else SegmentedWindows | MemoryWindows
+        can_batch: Any = SegmentedWindows | TimeOrderedWindows
+        if cached is None:
+            can_batch |= MemoryWindows
         if is_single and isinstance(store, can_batch):
             bulk = BulkWindows(store, changelog, cached, keys, values)
         elif (

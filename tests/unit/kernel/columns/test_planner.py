@@ -137,7 +137,9 @@ def test_expressions_and_counts_run_over_columns() -> None:
             "a function chooses its topic or partition",
         ),
         (
-            lambda b: windowed(b).emit_strategy(ps.EmitStrategy.ON_WINDOW_CLOSE).count(),
+            lambda b: numbers(b).group_by_key().windowed_by(
+                ps.SessionWindows.of_inactivity_gap_with_no_grace("1s")
+            ).emit_strategy(ps.EmitStrategy.ON_WINDOW_CLOSE).count(),
             "it emits final results",
         ),
         (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +36,11 @@ from penstock.kernel.columns.store_rows import (
 )
 from penstock.kernel.operator_clock import NO_TIME, OperatorClock
 from penstock.kernel.operators.absent_fields import count_absent, may_lack
+from penstock.kernel.operators.aggregations.final_windows import (
+    FinalWindows,
+    Placed,
+    as_placed,
+)
 from penstock.model.rules.drop_reasons import EXPIRED_WINDOW
 from penstock.model.rules.fold_rule import WINDOW_FOLD
 from penstock.model.windows.definitions import TimeWindows, rule_of
@@ -57,25 +63,35 @@ class WindowAggregateColumns(CachedTable):
     _rows: BulkWindows
 
     def __init__(self, node: WindowAggregate, task: TaskServices) -> None:
-        if node.emit_final or not isinstance(node.windows, TimeWindows):
-            raise NotVectorisableError("it emits final results, or its windows are unlimited")
+        if not isinstance(node.windows, TimeWindows):
+            raise NotVectorisableError("its windows are unlimited")
+        if node.idle_ms is not None:
+            raise NotVectorisableError("the wall clock closes its windows")
         self._fold = fold = fold_of(node.initializer, node.fn)
         self._absent = AbsentFields.of_aggregator(node.fn)
         super().__init__(node, task, bulk_of(node, task))
         self._check_states = state_check(self._rows.values.serde, fold)
         self._rule = rule_of(node.windows)
         self._clock: OperatorClock = task.operator_clock(node.name)
+        self._final: FinalWindows | None = None
+        if node.emit_final:
+            self._final = FinalWindows(self._rule, self._rows, emits_first=node.emits_first)
+            # A cache shows windows that its store has let go, so it has to get the rows itself.
+            self.reads_origins = self.logs_at_flush = self._rows.is_cached
         #: Stream time after the pieces so far. The clock itself moves when the effects are applied.
         self._seen = NO_TIME
+        #: Stream time after the runs of the batch so far.
+        self._moved = NO_TIME
         self._gathered = Gathered()
-        self.runs_once = True
+        # Without a cache, a batch may run the node several times, if inputs take turns.
+        self.runs_once = self._rows.is_cached or node.emit_final
         self.keeps_values = not isinstance(fold, CountFold)
 
     def process(self, batch: Batch, effects: Effects) -> None:
         batch = taken_by(WINDOW_FOLD.nulls, batch, effects, self.node.name)
         if not len(batch):
             return
-        before = max(self._seen, self._clock.stream_time)
+        before = max(self._seen, self._moved, self._clock.stream_time)
         seen = np.maximum.accumulate(np.maximum(batch.timestamps, before))
         self._seen = int(seen[-1])
         records, starts = _windows_of(batch.timestamps, self._rule)
@@ -84,6 +100,8 @@ class WindowAggregateColumns(CachedTable):
         if late:
             effects.drop(self.node.name, EXPIRED_WINDOW, late)
             records, starts = records[is_open], starts[is_open]
+        if self._final is not None:
+            self._final.add(batch, seen, records, starts)
         if len(starts):
             whole = batch
             if late or len(records) != len(batch):
@@ -102,22 +120,58 @@ class WindowAggregateColumns(CachedTable):
 
     def finish(self, effects: Effects) -> None:
         gathered, seen = self._gathered, self._seen
-        self.reset()
+        self._gathered, self._seen = Gathered(), NO_TIME
         effects.add(lambda: self._advance(seen))
-        if len(gathered):
-            self._fold_all(gathered, effects)
+        changed = self._fold_all(gathered, effects) if len(gathered) else {}
+        self._moved = max(self._moved, seen)
+        if self._final is not None and seen > NO_TIME:
+            self._emit_closed(self._final, changed, effects)
         super().finish(effects)
 
     def reset(self) -> None:
-        self._gathered, self._seen = Gathered(), NO_TIME
+        self._gathered, self._seen, self._moved = Gathered(), NO_TIME, NO_TIME
+        if self._final is not None:
+            self._final.reset()
+
+    def _emit_closed(
+        self, final: FinalWindows, changed: Mapping[Placed, Any], effects: Effects
+    ) -> None:
+        """Send the windows that have closed, each after the record that has closed it."""
+        task, clock = self.task, copy(self._clock)
+        emissions = final.emissions(clock, task.system_time(), task.emit_interval_ms)
+        closed = final.batch(emissions, changed, self._rule.size_ms)
+        final.reset()
+        effects.add(lambda: self._emitted(clock))
+        if closed is not None:
+            if self.node.sends_old:
+                closed.old = BatchColumn([None] * len(closed))
+            self.forward(closed, effects)
+
+    def _emitted(self, after: OperatorClock) -> None:
+        self._clock.last_close_time = after.last_close_time
+        self._clock.next_time_to_emit = after.next_time_to_emit
 
     def _advance(self, time: int) -> None:
         self._clock.advance(time)
 
-    def _fold_all(self, gathered: Gathered, effects: Effects) -> None:
+    def _keeps(self, starts: Times, effects: Effects) -> bool:
+        """Tell whether windows of the batch can be read and written in any order."""
+        rows, first, last = self._rows, int(starts.min()), int(starts.max())
+        if rows.is_cached:
+            return True
+        # Other runs of the batch, also of other nodes with this store, have written to it.
+        newest = effects.shared(self.node.store, lambda: [rows.stream_time])
+        is_behind = newest[0] <= max(self._clock.stream_time, self._moved)
+        newest[0] = max(newest[0], last)
+        # A store keeps each window for as long as it takes records of the same clock.
+        needed_ms = self._rule.size_ms + self._rule.grace_ms
+        return (is_behind and rows.retention_ms >= needed_ms) or rows.keeps(first, newest[0])
+
+    def _fold_all(self, gathered: Gathered, effects: Effects) -> Mapping[Placed, Any]:
+        """Fold the records; return the rows of their windows if they may leave at once."""
         rows, starts = self._rows, gathered.starts
         settled(rows)
-        if not rows.is_cached and not rows.keeps(int(starts.min()), int(starts.max())):
+        if not self._keeps(starts, effects):
             # Without a cache, each write follows its read, and a write may expire windows that are
             # read later. Over columns, all reads come first.
             raise NotProvenError("windows of the batch expire while others are written")
@@ -128,10 +182,12 @@ class WindowAggregateColumns(CachedTable):
         window_keys = rows.window_keys(groups.keys, at)
         states: Sequence[Any]
         before = rows.read(window_keys, at)
+        if earlier := effects.written(self.node.store):
+            before = [earlier.get(*pair) for pair in zip(window_keys, before, strict=True)]
         states, times = read_rows(before, serde, self._fold.start)
         through = self._check_states(gathered.items, states)
         changes = None
-        if not rows.is_cached:
+        if not rows.is_cached and self._final is None:
             keys = WindowedColumn(
                 BatchColumn(gathered.key_values), starts.tolist(), self._rule.size_ms
             )
@@ -151,10 +207,15 @@ class WindowAggregateColumns(CachedTable):
         newest = result_times(WINDOW_FOLD, groups.newest(gathered.timestamps), times)
         values = encoded_states(serde, states)
         written = written_rows(newest, values)
-        if self.is_handed_off:
+        if self.is_handed_off or (self._final is not None and rows.is_cached):
             self.leave(last_contexts(gathered, groups), effects, groups.keys, written, at)
-            return
-        effects.add(lambda: rows.write(window_keys, at, written, newest.tolist(), values))
+            return as_placed(groups.keys, at, written)
+        effects.add_rows(
+            self.node.store, window_keys, written,
+            lambda: rows.write(window_keys, at, written, newest.tolist(), values),
+        )  # fmt: skip
+        if self._final is not None:
+            return as_placed(groups.keys, at, written)
         if changes is None:
             base = BatchColumn(encoded=groups.keys, serde=key_serde, is_input=False)
             keys = WindowedColumn(base, at, self._rule.size_ms)
@@ -163,6 +224,7 @@ class WindowAggregateColumns(CachedTable):
                 before if self.node.sends_old else None,
             )  # fmt: skip
         self.forward(changes, effects)
+        return {}
 
 
 def _windows_of(timestamps: Times, rule: WindowRule) -> tuple[Places, Times]:

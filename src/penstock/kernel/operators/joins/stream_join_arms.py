@@ -10,7 +10,7 @@ from penstock.kernel.columns.column_executor import (
     ColumnExecutor,
     NotVectorisableError,
 )
-from penstock.kernel.columns.meetings import are_apart, in_turn, visits
+from penstock.kernel.columns.paths.meetings import are_apart, in_turn, visits
 from penstock.kernel.operators.joins.stream_join_columns import (
     JoinedStreams,
     StreamJoinColumns,

@@ -1,4 +1,4 @@
-"""Nodes that several paths reach: ``kernel.columns.meetings``."""
+"""Nodes that several paths reach: ``kernel.columns.paths.meetings``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import penstock as ps
-from penstock.kernel.columns.meetings import PathEnd
+from penstock.kernel.columns.paths.meetings import PathEnd
 from penstock.testing import TopologyTestDriver
 from tests.unit.kernel.columns.test_planner import numbers, planned, table
 

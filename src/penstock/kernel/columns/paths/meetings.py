@@ -124,13 +124,14 @@ def together(batches: Sequence[Batch]) -> Batch:
         old = concatenated(
             [BatchColumn([None] * len(each)) if each.old is None else each.old for each in batches]
         )
+    orders = [each.order for each in batches if each.order is not None]
     return Batch(
         concatenated([each.keys for each in batches]),
         concatenated([each.values for each in batches]),
         np.concatenate([each.timestamps for each in batches]),
         headers,
         origins,
-        np.concatenate([each.order for each in batches if each.order is not None]),
+        np.concatenate(orders) if orders else None,
         old,
     )
 

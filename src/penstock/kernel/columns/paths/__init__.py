@@ -1,0 +1,1 @@
+"""What happens where several paths of a task meet: they take turns, or are put in order."""
