@@ -71,6 +71,16 @@ def final_windows(builder: ps.StreamsBuilder, topics: Topics) -> None:
     counted.to(topics.output, key="string", value="long")
 
 
+def sliding(builder: ps.StreamsBuilder, topics: Topics) -> None:
+    """Count the events of each user within ten seconds."""
+    stream = builder.stream(topics.input, key="string", value="bytes")
+    near = ps.SlidingWindows.of_time_difference_and_grace("10s", "5s")
+    counted = stream.group_by_key().windowed_by(near).count("counts")
+    counted.to_stream(lambda windowed, _: windowed.key).to(
+        topics.output, key="string", value="long"
+    )
+
+
 #: By name: both topics have events. Half of them come from the second one.
 OF_TWO_TOPICS: dict[str, Build] = {
     "table join": table_join,
@@ -81,5 +91,6 @@ OF_TWO_TOPICS: dict[str, Build] = {
 OF_ONE_TOPIC: dict[str, Build] = {
     "timestamp extractor": timed,
     "windows with final results": final_windows,
+    "sliding windows": sliding,
     "join of a stream with itself": self_join,
 }

@@ -151,6 +151,36 @@ def hopping(builder: ps.StreamsBuilder) -> None:
     counted.to_stream(name).to("out", key="string", value="long")
 
 
+def sliding(builder: ps.StreamsBuilder) -> None:
+    """Windows around records, on disk and in memory, and a filter that asks for old values."""
+    grouped = builder.stream("in", key="string", value="json").group_by_key()
+    near = ps.SlidingWindows.of_time_difference_and_grace("10s", "20s")
+    sums = grouped.windowed_by(near).aggregate(ps.sum_(amount), materialized="sums", value="double")
+    windowed = ps.WindowedSerdes.time_windowed("string", 10_000)
+    sums.filter(ps.value > 2).to_stream().to("out", key=windowed, value="double")
+    short = ps.SlidingWindows.of_time_difference_with_no_grace("5s")
+    in_memory = ps.Materialized(name="counts", store_type="in_memory", value="long", caching=False)
+    counts = grouped.windowed_by(short).count(in_memory)
+    counts.to_stream(ps.key["key"]).to("other", key="string", value="long")
+
+
+def sliding_texts(builder: ps.StreamsBuilder) -> None:
+    """An aggregator whose result depends on the order of records, without a cache."""
+    near = ps.SlidingWindows.of_time_difference_with_no_grace("10s")
+    table = (
+        builder.stream("in", key="string", value="json")
+        .group_by_key()
+        .windowed_by(near)
+        .aggregate(
+            lambda: "",
+            lambda key, value, text: (f"{text}{value.get('n')}")[-20:],
+            ps.Materialized(name="texts", value="string", caching=False),
+        )
+    )
+    windowed = ps.WindowedSerdes.time_windowed("string", 10_000)
+    table.to_stream().to("out", key=windowed, value="string")
+
+
 def final_windows(builder: ps.StreamsBuilder) -> None:
     """Windows that leave when they close, before or after the record that closes them."""
     tumbling = ps.TimeWindows.of_size_and_grace("10s", "5s")
@@ -850,7 +880,8 @@ BUILDS = [
     suppressed_rows, suppressed_join, suppressed_sessions, suppressed_by_functions,
     hopping, kept_windows, kept_counts,
     sessions, windows_in_memory, kept_sessions, session_sums, session_documents,
-    final_windows, reduced, joined, left_joined, table, table_filtered, table_mapped, global_joined,
+    sliding, sliding_texts, final_windows,
+    reduced, joined, left_joined, table, table_filtered, table_mapped, global_joined,
     global_left_joined, mapped, reduced_by_functions, joined_by_a_function, processed,
     with_lambdas, lambda_sums, lambda_documents, lambda_windows,
     lambda_joined, lambda_reduced, streams_joined, streams_joined_in_a_row,

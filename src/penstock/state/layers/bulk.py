@@ -45,6 +45,10 @@ class BatchedWindows(Protocol):
         self, keys: KeyRange, time_from: int, time_to: int, *, reverse: bool = False
     ) -> Iterator[WindowEntry]: ...
 
+    def entries_of(
+        self, keys: Collection[bytes], time_from: int, time_to: int
+    ) -> list[WindowEntry]: ...
+
     def keeps(self, first_start: int, last_start: int) -> bool: ...
 
     def get_all(
@@ -230,6 +234,10 @@ class BulkWindows(_Bulk):
         """Yield key, start and row of the windows that start in the span, both ends inclusive."""
         windows = self._windows if self._cached is None else self._cached
         return windows.scan(ALL_KEYS, first_start, last_start)
+
+    def of(self, keys: Collection[bytes], first_start: int, last_start: int) -> list[WindowEntry]:
+        """Return key, start and row of the windows of these keys that start in the span."""
+        return self._windows.entries_of(keys, first_start, last_start)
 
     def read(self, window_keys: Sequence[bytes], starts: Sequence[int]) -> list[bytes | None]:
         return self._windows.get_all(window_keys, starts)

@@ -5,7 +5,7 @@ Kafka Streams uses this layout for windowed aggregations that emit on window clo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from penstock.model.time.duration import MAX_LONG
 from penstock.state.bytes_store import BytesStore, Write
@@ -77,6 +77,12 @@ class TimeOrderedWindows:
         if start < self._oldest_readable:
             return None
         return segments.get(start, time_first_window_key(key, start, segments.sequence))
+
+    def entries_of(
+        self, keys: Collection[bytes], time_from: int, time_to: int
+    ) -> list[WindowEntry]:
+        """Return the entries of these keys as ``scan`` finds them for each key."""
+        return [each for key in keys for each in self.scan((key, key), time_from, time_to)]
 
     def keeps(self, first_start: int, last_start: int) -> bool:
         """Return whether windows between these stay readable after writes in any order."""
