@@ -12,6 +12,22 @@ from tests.docs.pages import DOCS
 PAGE = DOCS / "reference" / "parity.md"
 TABLE = Path(__file__).parent / "parity.txt"
 STATES = ("works", "differs", "not yet")
+#: By what a test runs on, the folders of such tests.
+ENGINES = {
+    "Spark": ("integration/spark/", "chaos/", "cluster/", "failover/", "ordinary/", "verifiers/"),
+    "Kafka": ("integration/",),
+    "test driver": (
+        "examples/",
+        "nexmark/",
+        "operators/",
+        "oracle/",
+        "properties/",
+        "sql/",
+        "sqlcases/",
+        "unit/sql/",
+        "unit/testing/",
+    ),
+}
 INTRODUCTION = """\
 # Parity
 
@@ -22,6 +38,10 @@ nearest to it. A test checks that no line is missing and that every test on this
 - **works**: as in the original.
 - **differs**: there is something for it, but not the same.
 - **not yet**: it is not there.
+
+The last column says what the test runs on: **Spark** (and Kafka), **Kafka** without Spark, the
+**test driver**, which runs whole topologies and scripts of SQL in one process, or a **part** alone.
+A page is no test.
 
 [Kafka Streams 4.0 to 4.3](kafka-streams-releases.md) goes through the upgrade guide line by line,
 and [what differs from ksqlDB](sql.md#what-differs-from-ksqldb) is on the page of SQL.
@@ -43,6 +63,14 @@ class Line:
         """The file of the test or page."""
         path = self.evidence.partition("::")[0]
         return (ROOT if path.endswith((".md", ".json")) else ROOT / "tests") / path
+
+    @property
+    def engine(self) -> str:
+        """What the test runs on."""
+        if not self.function:
+            return ""
+        found = (name for name, folders in ENGINES.items() if self.evidence.startswith(folders))
+        return next(found, "part")
 
     @property
     def function(self) -> str:
@@ -71,7 +99,9 @@ def render() -> str:
         parts.append(_summary(section, [line for line in table if line.section == section]))
     parts.append(_summary("**All**", table))
     for section in sections:
-        parts.append(f"\n## {section}\n\n| Id | State | Here | Test |\n|---|---|---|---|\n")
+        parts.append(
+            f"\n## {section}\n\n| Id | State | Here | Test | On |\n|---|---|---|---|---|\n"
+        )
         parts += [_row(line) for line in table if line.section == section]
     return "".join(parts)
 
@@ -82,7 +112,7 @@ def _summary(name: str, members: list[Line]) -> str:
 
 
 def _row(line: Line) -> str:
-    return f"| {line.id} | {line.state} | {line.text} | {_evidence(line)} |\n"
+    return f"| {line.id} | {line.state} | {line.text} | {_evidence(line)} | {line.engine} |\n"
 
 
 def _evidence(line: Line) -> str:

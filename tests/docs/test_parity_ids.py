@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.architecture.source import ROOT
-from tests.docs.parity_page import lines
+from tests.docs.parity_page import Line, lines
 
 CHECKLIST = ROOT.parent / "shared" / "FEATURES.md"
 
@@ -30,3 +30,18 @@ def test_ids_that_tests_name_are_on_the_page() -> None:
     }
     assert named
     assert named - known == set()
+
+
+@pytest.mark.parametrize(
+    ("evidence", "engine"),
+    [
+        ("integration/spark/test_streams.py::test_it", "Spark"),
+        ("integration/kafka/test_read.py::test_it", "Kafka"),
+        ("operators/test_filter.py::test_it", "test driver"),
+        ("unit/state/layers/test_cache.py::test_it", "part"),
+        ("docs/decisions/0001-the-batch-log.md", ""),
+    ],
+)
+def test_a_line_says_what_its_test_runs_on(evidence: str, engine: str) -> None:
+    """A part alone does not show that an application does it, and a page shows nothing."""
+    assert Line("XX-00", "Section", "works", "text", evidence).engine == engine

@@ -45,7 +45,8 @@ def test_a_node_that_runs_record_by_record_is_named_with_the_reason() -> None:
     assert explained.is_vectorised
     part, node = str(explained).splitlines()[-2:]
     assert part == "sub-topology 2: over columns"
-    assert node.startswith("    record by record not-empty: its predicate is a Python function")
+    assert node.startswith("    record by record filter 'not-empty' · test_explain.py:")
+    assert "not seen.add(word): its predicate is a Python function" in node
     assert node.endswith("that uses 'add', which may do anything")
 
 
@@ -72,7 +73,18 @@ def test_no_processor_is_made_to_find_out() -> None:
 
     topology = ps.Topology()
     topology.add_source("in", "words").add_processor("loud", lambda: Loud(), "in")
-    assert str(topology.explain()).splitlines()[1:] == ["    loud: Process has no column form"]
+    (line,) = str(topology.explain()).splitlines()[1:]
+    assert line.startswith("    process 'loud' · test_explain.py:")
+    assert line.endswith(": Process has no column form")
+
+
+def test_a_generated_name_stands_behind_the_line_of_the_program() -> None:
+    """Metrics have the name, so it is there; nobody has chosen it, so it is not all."""
+    builder = ps.StreamsBuilder()
+    builder.stream("words", value=str).process(lambda record: record)
+    (line,) = str(builder.build().explain()).splitlines()[1:]
+    assert line.startswith("    process · test_explain.py:")
+    assert "(KSTREAM-PROCESSOR-0000000001): " in line
 
 
 def test_settings_may_name_what_the_topology_leaves_open() -> None:

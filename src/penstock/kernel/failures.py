@@ -133,7 +133,7 @@ class Failures:
         if response.result is not CONTINUE:
             raise StreamsError(
                 "deserialization",
-                f"source {node.name!r} cannot decode a record: {_said(error)}"
+                f"{_source(node, raw.topic)} cannot decode a record: {_said(error)}"
                 f"\n  record: topic {raw.topic!r} partition {raw.partition} offset {raw.offset}",
                 _CONTINUE_FIX.format(setting="deserialization.exception.handler").replace(
                     "handle such records in the function", "give the source the serde of its topic"
@@ -290,3 +290,8 @@ def _said(error: Exception) -> str:
 
 def _record(key: Any, value: Any, timestamp: int, headers: Headers) -> Record[Any, Any]:
     return Record(key, value, max(timestamp, 0), headers)
+
+
+def _source(node: Node, topic: str) -> str:
+    """Return what a source is called: by its name, or by its topic if nobody has named it."""
+    return f"the source of topic {topic!r}" if is_generated(node.name) else f"source {node.name!r}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from penstock.topology.titles import is_generated
+
 
 @dataclass(frozen=True, slots=True)
 class ColumnForm:
@@ -17,6 +19,15 @@ class ColumnForm:
     subtopology: int
     why_not: Mapping[str, str]
     by_record: Mapping[str, str] = field(default_factory=dict)
+    #: By node: its operator, line and function, which stand in front of generated names.
+    labels: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+
+    def called(self, node: str) -> str:
+        """Return what people call a node, followed by its name if nobody has chosen it."""
+        label = self.labels.get(node)
+        if label is None:
+            return node
+        return f"{label} ({node})" if is_generated(node) else label
 
     @property
     def is_vectorised(self) -> bool:
@@ -56,9 +67,9 @@ class Explanation:
             way = "over columns" if part.is_vectorised else "record by record"
             yield f"sub-topology {part.subtopology}: {way}"
             for node, reason in part.why_not.items():
-                yield f"    {node}: {reason}"
+                yield f"    {part.called(node)}: {reason}"
             for node, reason in part.by_record.items():
-                yield f"    record by record {node}: {reason}"
+                yield f"    record by record {part.called(node)}: {reason}"
         if self.column_errors:
             yield "record by record after a fault in the column path:"
             for fault, count in self.column_errors.items():

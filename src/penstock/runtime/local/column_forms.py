@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from penstock.config import APPLICATION_ID, StreamsConfig
@@ -20,6 +21,7 @@ from penstock.topology.explanation import ColumnForm, Explanation
 from penstock.topology.graph import Graph
 from penstock.topology.nodes import Node, Process, may_schedule
 from penstock.topology.subtopology import SubTopology, subtopologies
+from penstock.topology.titles import label
 from penstock.topology.topology import Topology
 
 
@@ -35,7 +37,8 @@ def explained(topology: Topology, config: Mapping[str, Any] | None = None) -> Ex
 def column_forms(topology: Topology, config: StreamsConfig) -> list[ColumnForm]:
     """Plan every sub-topology over columns, except those that only feed global stores."""
     parts = [part for part in subtopologies(topology.graph) if not part.is_global]
-    return [_form(topology.graph, part, config) for part in parts]
+    labels = {name: label(node) for name, node in topology.graph.nodes.items()}
+    return [replace(_form(topology.graph, part, config), labels=labels) for part in parts]
 
 
 def _form(graph: Graph, part: SubTopology, config: StreamsConfig) -> ColumnForm:

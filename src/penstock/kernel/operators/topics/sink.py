@@ -16,6 +16,7 @@ from penstock.serde.base import Serde
 from penstock.serde.windowed import SessionWindowedSerde, TimeWindowedSerde
 from penstock.topology.nodes import Sink
 from penstock.topology.nodes.joins.foreign_key_join import ForeignKeySubscribe
+from penstock.topology.titles import is_generated
 
 
 @executes(Sink)
@@ -127,6 +128,10 @@ class SinkExecutor(Executor[Sink]):
                 raise self._misfit(topic, part, serde, item, error) from error
         return encoded[0], encoded[1]
 
+    def _called(self) -> str:
+        name = self.node.name
+        return "the sink" if is_generated(name) else f"sink {name!r}"
+
     def _misfit(
         self, topic: str, part: str, serde: Serde[Any], item: Any, error: Exception
     ) -> SerializationError:
@@ -140,7 +145,7 @@ class SinkExecutor(Executor[Sink]):
             )
         return SerializationError(
             "serialization",
-            f"sink {self.node.name!r} cannot write the {part} {_plain(item)!r} to topic {topic!r}"
+            f"{self._called()} cannot write the {part} {_plain(item)!r} to topic {topic!r}"
             f" with {type(serde).__name__}: {error}",
             f"name the serde of the {part}s in this line: {part}=…"
             if isinstance(error, TypeError)

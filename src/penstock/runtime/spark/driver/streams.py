@@ -44,14 +44,10 @@ from penstock.runtime.spark.driver.life.leading import Leading
 from penstock.runtime.spark.driver.life.prepared import Prepared
 from penstock.runtime.spark.driver.observing.failure_log import now_ms
 from penstock.runtime.spark.driver.observing.idle import is_idle
-from penstock.runtime.spark.driver.observing.metadata import (
-    StreamsMetrics,
-    ThreadMetadata,
-    column_errors,
-    thread_metadata,
-)
+from penstock.runtime.spark.driver.observing.metadata import StreamsMetrics, column_errors
 from penstock.runtime.spark.driver.observing.serving import start_server
 from penstock.runtime.spark.driver.observing.start_waits import StartWaits
+from penstock.runtime.spark.driver.observing.thread_metadata import ThreadMetadata, thread_metadata
 from penstock.runtime.spark.driver.pickling import check_portable
 from penstock.runtime.spark.driver.session import end_jvm, spark_session, stop_session
 from penstock.runtime.spark.driver.stores.asking import Asking
@@ -342,8 +338,8 @@ class KafkaStreams(Asking):
         return replace(self._topology.explain(self._config), column_errors=column_errors(self._run))
 
     def metadata_for_local_threads(self) -> list[ThreadMetadata]:
-        """Return which tasks each stream thread (a Spark task slot) runs."""
-        return thread_metadata(self._leading().application, self._threads)
+        """Return what each stream thread (a Spark task slot) runs, and how far its tasks are."""
+        return thread_metadata(self._leading(), self._threads, self._state)
 
     def lag(self) -> dict[tuple[str, int], int]:
         """Return how many records of each source partition have not been processed yet."""

@@ -1,4 +1,4 @@
-"""Figures of an application so far, and which thread runs which task."""
+"""Figures of an application so far."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from penstock.config import CLIENT_ID, METRICS_RECORDING_LEVEL
-from penstock.model.task_id import TaskId
 from penstock.runtime.spark.driver.observing.metrics import Facts, all_metrics
 from penstock.runtime.states import State
 from penstock.serving.metric import Metric, MetricName
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from penstock.config import StreamsConfig
     from penstock.runtime.spark.driver.application_run import ApplicationRun
     from penstock.runtime.spark.driver.life.leading import Leading
-    from penstock.runtime.spark.exchange.stage_request import Application
 
 
 class LazyMetrics:
@@ -133,26 +131,7 @@ def _facts(leading: Leading, config: StreamsConfig, state: State, threads: int) 
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadMetadata:
-    """One stream thread: a slot that runs its tasks inside a Spark task."""
-
-    thread_name: str
-    active_tasks: tuple[TaskId, ...]
-
-
 def column_errors(run: ApplicationRun | None) -> dict[str, int]:
     """Return the faults in the column path so far; an application that has not run has none."""
     runner = None if run is None else run.runner
     return {} if runner is None else dict(runner.progress.column_errors)
-
-
-def thread_metadata(application: Application, threads: int) -> list[ThreadMetadata]:
-    tasks = application.plan.task_ids()
-    return [
-        ThreadMetadata(
-            f"{application.id}-StreamThread-{slot + 1}",
-            tuple(task for task in tasks if task.partition % threads == slot),
-        )
-        for slot in range(threads)
-    ]
