@@ -23,6 +23,7 @@ from bench.beside import measure_beside
 from bench.chart import bar_chart
 from bench.cluster import local_cluster, measure_batches, measure_executors, measure_restore
 from bench.compare import STYLES, compare
+from bench.consoles import measure_consoles
 from bench.data import USERS
 from bench.latency import measure
 from bench.nexmark.measure import ENGINES as NEXMARK_ENGINES
@@ -75,6 +76,33 @@ def beside(
             seen = [f"{asked.per_second:,.0f}", f"{asked.ms(50):.1f}", f"{asked.ms(99):.1f}",
                     str(dict(asked.statuses))] if asked.taken else [""] * 4  # fmt: skip
             table.add_row(f"{wanted:,}", f"{run.per_second:,.0f}", *seen)
+    console.print(table)
+
+
+@app.command()
+def consoles(
+    records: Annotated[int, typer.Option(help="Input records.")] = 3_000_000,
+    many: Annotated[int, typer.Option(help="How many consoles are open at most.")] = 20,
+    rounds: Annotated[int, typer.Option(help="How often each number is run.")] = 3,
+    bootstrap: Bootstrap = "",
+) -> None:
+    """Measure w2 with none, one and many open consoles, in turn.
+
+    On a machine that does other work, the processor time of the driver, the threads and the JVM
+    says more than the records a second.
+    """
+    table = Table(title=f"w2, {records:,} records, with open consoles")
+    columns = ("consoles", "records/s", "Python: CPU µs per record", "JVM", "samples")
+    for column in columns:
+        table.add_column(column, justify="right")
+    with broker(bootstrap) as servers:
+        for number in [0, 1, many] * rounds:
+            found = measure_consoles(servers, records, number)
+            table.add_row(
+                f"{number}", f"{found.run.per_second:,.0f}",
+                f"{found.python_us:.3f}", f"{found.jvm_us:.3f}",
+                f"{found.samples}",
+            )  # fmt: skip
     console.print(table)
 
 

@@ -44,23 +44,26 @@ def kind_of(pid: int, main: int) -> str:
     return "jvm" if name == "java" else "workers"
 
 
+def cpu_seconds(pid: int) -> float:
+    """Return the processor time that a process has used since it started."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
 def used_by(variable: str, main: int) -> dict[str, Used]:
     """Return what the processes with a variable use, by kind."""
-    count, cpu = Counter[str](), Counter[str]()
+    count, cpu = Counter[str](), dict[str, float]()
     rss, pss = Counter[str](), Counter[str]()
     for pid in processes_with(variable):
         with contextlib.suppress(OSError):
             kind = kind_of(pid, main)
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            spent = cpu_seconds(pid)
             pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
             count[kind] += 1
-            cpu[kind] += int(fields[11]) + int(fields[12])
+            cpu[kind] = cpu.get(kind, 0.0) + spent
             rss[kind] += pages * _PAGE
             pss[kind] += _pss(pid)
-    return {
-        kind: Used(count[kind], cpu[kind] / _TICKS, rss[kind] / 1e6, pss[kind] / 1e6)
-        for kind in count
-    }
+    return {kind: Used(count[kind], cpu[kind], rss[kind] / 1e6, pss[kind] / 1e6) for kind in count}
 
 
 def _pss(pid: int) -> int:

@@ -62,3 +62,20 @@ export interface Journey {
   is_cut: boolean;
   notes: string[];
 }
+
+/** What one task did with a watched record, or with what became of it. */
+export interface LiveTrace {
+  origin: { topic: string; partition: number; offset: number };
+  task: string;
+  /** null behind a repartition topic */
+  record: Picked | null;
+  steps: Step[];
+  dropped: { node: string; reason: string }[];
+  is_cut: boolean;
+  notes: string[];
+}
+
+export interface LiveTraces {
+  traces: LiveTrace[];
+  missed: number;
+}

@@ -57,7 +57,7 @@ class TaskStores:
 
     If a ``cache`` is given, the task shares it with others. Otherwise the task makes its own.
     ``metrics`` receive the duration of every operation. If it is ``None``, nothing is measured.
-    ``around`` stands between a store and the nodes that ask for it.
+    ``around`` stands between a store and the nodes that ask for it from then on.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class TaskStores:
         metrics: Metrics | None = None,
         around: Callable[[Any], Any] | None = None,
     ) -> None:
-        self._around = around
+        self.around = around
         self.context = RecordContext(0, -1, -1, None)
         if cache is None:
             cache = open_cache(settings)
@@ -99,7 +99,7 @@ class TaskStores:
             raise UnknownStoreError(
                 "unknown-store", f"there is no state store {name!r}; the task has {known}"
             )
-        return store if self._around is None else self._around(store)
+        return store if self.around is None else self.around(store)
 
     @property
     def own(self) -> Mapping[str, Any]:

@@ -377,6 +377,12 @@ class StreamTask:
         """Continue where a task with the same nodes stopped."""
         set_clocks(noted, *self._timekeepers())
 
+    def take_over(self, other: StreamTask) -> None:
+        """Continue where another kernel of the same task and its stores has ended a batch."""
+        self.set_clocks(other.clocks())
+        for name, keys in other._unsettled.items():
+            self.unsettled(name).update(keys)
+
     @property
     def has_wall_clock_punctuations(self) -> bool:
         return self._wall_punctuations.next_time() is not None

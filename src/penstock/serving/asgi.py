@@ -63,7 +63,7 @@ class QueryAnswers:
         past = PastRoutes(application, self._stores, limits.request_s)
         failed = FailedRoutes(application, limits)
         plans = PlanRoutes(application, limits)
-        journeys = JourneyRoutes(application, limits)
+        journeys = JourneyRoutes(application, self.feeds, limits)
         samples = SampleRoutes(application, self._sampler, self.feeds, limits.request_s)
         self._others = Starlette(
             routes=[

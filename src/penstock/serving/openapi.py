@@ -13,12 +13,13 @@ from penstock.serving.failed.models import (
     RedriveModel,
     RedriveResultModel,
 )
-from penstock.serving.journey.models import JourneyModel, PickedRecordsModel
+from penstock.serving.journey.models import JourneyModel, LiveTracesModel, PickedRecordsModel
 from penstock.serving.parameters import (
     CHANGES_PARAMETERS,
     HISTORY_PARAMETERS,
     HOT_PARAMETERS,
     KEY_PARAMETERS,
+    LIVE_PARAMETERS,
     LOCATION_PARAMETERS,
     SCAN_PARAMETERS,
 )
@@ -45,9 +46,9 @@ from penstock.serving.wire.models import (
 _MODELS = (
     AboutModel, CommitsModel, DifferenceModel, EntryModel, ErrorModel, FailedRecordDetailModel,
     FailedRecordsModel, HealthModel, HeatModel, HistoryModel, HotKeysModel, JourneyModel,
-    KeyHistoryModel, KeyLocationModel, MetadataModel, PageModel, PickedRecordsModel, PlanModel,
-    PlanReportModel, ProgramModel, RedriveModel, RedriveResultModel, StatusModel, StoresModel,
-    TopologyModel,
+    KeyHistoryModel, KeyLocationModel, LiveTracesModel, MetadataModel, PageModel,
+    PickedRecordsModel, PlanModel, PlanReportModel, ProgramModel, RedriveModel,
+    RedriveResultModel, StatusModel, StoresModel, TopologyModel,
 )  # fmt: skip
 _WHOLE = {"type": "integer", "minimum": 0, "maximum": 10**18 - 1}
 _TEXT = {"type": "string"}
@@ -73,6 +74,8 @@ _QUERY: dict[str, tuple[dict[str, Any], str]] = {
     "commit": (_WHOLE, "The state after this commit, one of those of /commits."),
     "first": (_WHOLE, "The earlier of two commits."),
     "second": (_WHOLE, "The later of two commits."),
+    "key": (_TEXT, "Records of this key, in the form of the topic's keys; else of any key."),
+    "every": ({"type": "integer", "minimum": 1}, "One of so many records that fit."),
 }
 _POSITION_BOUND = {
     "name": "Penstock-Position-Bound",
@@ -184,6 +187,13 @@ def _paths() -> dict[str, Any]:
             _schema(PickedRecordsModel),
             [_path_parameter("topic"), *_query(frozenset({"limit", "prefix"}))],
             is_read=True,
+        ),
+        "/journeys/{topic}/live": _get(
+            "Send what threads do with the next records of a topic, as server-sent events.",
+            _TEXT,
+            [_path_parameter("topic"), *_query(LIVE_PARAMETERS)],
+            is_read=True,
+            media="text/event-stream",
         ),
         "/journeys/{topic}/{partition}/{offset}": _get(
             "Run a record again beside the application, and return what each node does with it.",

@@ -41,6 +41,8 @@ class Parameters:
     commit: int | None = None
     first: int | None = None
     second: int | None = None
+    key: str | None = None
+    every: int | None = None
 
     @property
     def allows_stale(self) -> bool:
@@ -200,6 +202,8 @@ _PARAMETERS: Mapping[str, tuple[str, Callable[[str, str], Any]]] = {
     "commit": ("commit", _whole),
     "first": ("first", _whole),
     "second": ("second", _whole),
+    "key": ("key", _text),
+    "every": ("every", _positive),
 }
 
 _WHERE = frozenset({"stale", "max_lag"})
@@ -209,4 +213,5 @@ SCAN_PARAMETERS = _WHERE | _PAGE | {"commit", "from", "to", "prefix", "key_forma
 LOCATION_PARAMETERS = frozenset({"key_format"})
 CHANGES_PARAMETERS = frozenset({"first", "second", "limit", "partitions"})
 HISTORY_PARAMETERS = frozenset({"limit", "key_format", "partitions"})
+LIVE_PARAMETERS = frozenset({"key", "key_format", "every"})
 HOT_PARAMETERS = frozenset({"limit", "partitions"})

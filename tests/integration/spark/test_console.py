@@ -71,9 +71,11 @@ class Shop:
         self.orders = 0
         self._producer = Producer({"bootstrap.servers": servers, "partitioner": "murmur2_random"})
 
-    def order(self, country: str, number: int = 1, **more: Any) -> list[str]:
+    def order(
+        self, country: str, number: int = 1, *, key: str | None = None, **more: Any
+    ) -> list[str]:
         """Write orders, wait until they are counted, and return their keys."""
-        keys = [f"o-{next(_names)}" for _ in range(number)]
+        keys = [key or f"o-{next(_names)}" for _ in range(number)]
         order = json.dumps({"country": country, **more})
         for key in keys:
             self._producer.produce(self.source, order, key)
@@ -189,6 +191,29 @@ def test_the_journey_of_a_past_record_is_shown(shop: Shop, country: str, open_pa
     wrote = shown.wait_for_selector(".did li:has-text('wrote')").inner_text().split()
     assert wrote == ["wrote", "counts", country, "2", "→", "3"]
     shown.wait_for_selector(f".did li.sent:has-text('{shop.sink}')")
+
+
+def test_the_next_record_of_a_key_is_traced_as_it_comes(
+    shop: Shop, country: str, open_page: Open
+) -> None:
+    """Both tasks that it goes through, with the row before and after; another key is not shown."""
+    shop.order(country, 2, amount=1)
+    key = f"o-{next(_names)}"
+    shown = shop.open(open_page, f"journey/{shop.source}")
+    shown.fill("input[aria-label='Key of the records to watch']", key)
+    with shown.expect_response(lambda each: "/live?" in each.url) as begun:
+        shown.click("button:text-is('Watch')")
+    assert begun.value.status == 200
+    shop.order(country, amount=1)
+    shop.order(country, amount=5, key=key)
+    wrote = shown.wait_for_selector(".watched .did li:has-text('wrote')").inner_text().split()
+    assert wrote == ["wrote", "counts", country, "3", "→", "4"]
+    assert shown.locator(".watched details").count() == 1
+    assert '"total":10' in shown.inner_text(".watched")
+    shown.click("text=Stop watching")
+    shop.order(country, amount=1)
+    shop.go(shown, f"stores/counts?prefix={country}")
+    shown.wait_for_selector(f"{cell(country)}:text-is('5')")
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import penstock as ps
 from penstock.config import StreamsConfig
 from penstock.runtime.local.journey.sandbox import Pair, Sandbox
-from penstock.serving.journey.values import State, TopicRecord, Trace
+from penstock.serving.journey.values import RecordWatch, State, TopicRecord, Trace, Traced
 
 
 class MemoryJourneys:
@@ -16,6 +16,9 @@ class MemoryJourneys:
     def __init__(self, topology: ps.Topology, config: StreamsConfig) -> None:
         self._sandbox = Sandbox(topology, config)
         self.logs: dict[tuple[str, int], list[TopicRecord]] = {}
+        #: What threads have traced since the last question, and the watches that were asked for.
+        self.live = Traced()
+        self.watches: dict[str, RecordWatch] = {}
 
     def add(
         self, topic: str, key: bytes | None, value: bytes | None, time: int = 0, partition: int = 0
@@ -39,3 +42,9 @@ class MemoryJourneys:
 
     def run(self, before: Sequence[TopicRecord], record: TopicRecord, state: State) -> Trace:
         return self._sandbox.run(before, record, state)
+
+    def traced(self, watch: RecordWatch) -> Traced:
+        """Return what the test has put there, once; note the watch."""
+        self.watches[watch.name] = watch
+        found, self.live = self.live, Traced()
+        return found

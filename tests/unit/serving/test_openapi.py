@@ -38,7 +38,7 @@ def _of_this_application() -> dict[str, Any]:
 
 SCHEMA = schemathesis.openapi.from_dict(_of_this_application())
 #: A feed does not end by itself.
-WITHOUT_FEEDS = SCHEMA.exclude(path=["/feeds/{store}", "/status/feed"])
+WITHOUT_FEEDS = SCHEMA.exclude(path=["/feeds/{store}", "/status/feed", "/journeys/{topic}/live"])
 CONFORMS = [
     CHECKS.get_one(name)
     for name in (
@@ -78,5 +78,6 @@ def test_the_document_is_served_and_has_every_route(url: str) -> None:
         "/status/heat", "/status/feed", "/topology/program", "/console/",
         "/commits", "/changes/{store}", "/history/{store}/{key}", "/hot-keys/{store}",
         "/failed-records", "/failed-records/{partition}/{offset}", "/failed-records/redrive",
-        "/plan", "/journeys", "/journeys/{topic}", "/journeys/{topic}/{partition}/{offset}",
+        "/plan", "/journeys", "/journeys/{topic}", "/journeys/{topic}/live",
+        "/journeys/{topic}/{partition}/{offset}",
     }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
@@ -13,23 +13,29 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from penstock.errors import PenstockError
 from penstock.serving.application import NotAvailableError, Queryable
 from penstock.serving.failed.parts import shown
+from penstock.serving.feed_routes import EventStream, FeedRoutes
 from penstock.serving.journey.journey import Journey, check_source, follow, newest_records
+from penstock.serving.journey.live_journeys import LiveJourney, LiveJourneys
 from penstock.serving.journey.models import (
     AccessModel,
     DropModel,
     JourneyModel,
+    LiveTraceModel,
+    LiveTracesModel,
+    OriginModel,
     PickedRecordModel,
     PickedRecordsModel,
     SendingModel,
     StepModel,
 )
-from penstock.serving.journey.values import Access, Journeys, Step, TopicRecord
+from penstock.serving.journey.values import Access, Journeys, LiveTrace, Step, TopicRecord
 from penstock.serving.options import Limits
-from penstock.serving.parameters import bad_request, parameters
+from penstock.serving.parameters import LIVE_PARAMETERS, bad_request, parameters
 from penstock.serving.past.models import CommitPointModel
-from penstock.serving.replies import encoder
+from penstock.serving.replies import encoder, problem
 
 T = TypeVar("T")
 
@@ -43,14 +49,17 @@ _NULL = Raw(b"null")
 class JourneyRoutes:
     """Answer about single records. One journey at a time, because it runs the user's functions."""
 
-    def __init__(self, application: Queryable, limits: Limits) -> None:
-        self._application, self._request_s = application, limits.request_s
+    def __init__(self, application: Queryable, feeds: FeedRoutes, limits: Limits) -> None:
+        self._application, self._feeds = application, feeds
+        self._request_s = limits.request_s
+        self._live = LiveJourneys(application, limits.request_s)
         self._running = threading.Lock()
 
     def routes(self) -> list[Route]:
         paths = {
             "/journeys": self.topics,
             "/journeys/{topic}": self.records,
+            "/journeys/{topic}/live": self.live,
             "/journeys/{topic}/{partition}/{offset}": self.one,
         }
         return [Route(path, answer, methods=["GET"]) for path, answer in paths.items()]
@@ -74,6 +83,29 @@ class JourneyRoutes:
             raise bad_request("a record is named by a topic, a partition and an offset")
         place = given["topic"], int(numbers[0]), int(numbers[1])
         return _json(await self._found(partial(self._journey, place)))
+
+    async def live(self, request: Request) -> Response:
+        """Send the traces of the next records as events ``traces``."""
+        given = parameters(request.scope["query_string"], LIVE_PARAMETERS)
+        self._feeds.check_limit()
+        watching = self._live.watching(request.path_params["topic"], given)
+        return EventStream(self._feeds, watching, self._events)
+
+    async def _events(self, live: LiveJourney) -> AsyncIterator[bytes]:
+        sites = await self._found(self._sites)
+        try:
+            async for found in live.news():
+                if found is None:
+                    yield b": still here\n\n"
+                    continue
+                tools = live.tools()
+                model = LiveTracesModel(
+                    [_live_model(tools, each, sites) for each in found.traces], found.missed
+                )
+                yield b"event: traces\ndata: " + encoder.encode(model) + b"\n\n"
+        except (PenstockError, TimeoutError) as error:
+            _, problem_model, _ = problem(error)
+            yield b"event: failure\ndata: " + encoder.encode(problem_model) + b"\n\n"
 
     # Called in a thread
 
@@ -130,6 +162,22 @@ def _model(tools: Journeys, journey: Journey, sites: Mapping[str, str | None]) -
         steps=[_step(step, sites) for step in trace.steps],
         dropped=[DropModel(node, reason) for node, reason in trace.dropped],
         error=trace.error,
+        is_cut=trace.is_cut,
+        notes=trace.notes,
+    )
+
+
+def _live_model(
+    tools: Journeys, live: LiveTrace, sites: Mapping[str, str | None]
+) -> LiveTraceModel:
+    record, trace = live.record, live.trace
+    is_first = (record.topic, record.partition, record.offset) == live.origin
+    return LiveTraceModel(
+        origin=OriginModel(*live.origin),
+        task=live.task,
+        record=_picked(tools, record) if is_first else None,
+        steps=[_step(step, sites) for step in trace.steps],
+        dropped=[DropModel(node, reason) for node, reason in trace.dropped],
         is_cut=trace.is_cut,
         notes=trace.notes,
     )

@@ -97,3 +97,32 @@ class JourneyModel(Struct, frozen=True):
     is_cut: bool
     #: Sentences about what could not be known.
     notes: list[str]
+
+
+class OriginModel(Struct, frozen=True):
+    """The record of a source topic with which a journey begins."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+class LiveTraceModel(Struct, frozen=True):
+    """What one task did with a watched record, or with what became of it."""
+
+    origin: OriginModel
+    task: str
+    #: The record itself; null in a task that goes on behind a repartition topic.
+    record: PickedRecordModel | None
+    steps: list[StepModel]
+    dropped: list[DropModel]
+    is_cut: bool
+    notes: list[str]
+
+
+class LiveTracesModel(Struct, frozen=True):
+    """What threads have traced since the last event."""
+
+    traces: list[LiveTraceModel]
+    #: How many records more have come that are not among them.
+    missed: int

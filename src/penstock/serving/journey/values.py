@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from penstock.model.record import Headers
 from penstock.serde.base import Serde
@@ -96,6 +96,49 @@ class Trace:
     notes: list[str] = field(default_factory=list)
 
 
+class Origin(NamedTuple):
+    """The record of a source topic with which a journey begins."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordWatch:
+    """Which of the next records are traced by the threads: those of a key, or one of so many.
+
+    Threads forget a watch when nobody has asked for its traces for a few seconds.
+    """
+
+    #: Distinguishes watches; two readers never use the same one.
+    name: str
+    topic: str
+    #: The serialized key; None takes records of any key.
+    key: bytes | None = None
+    #: Of the records that fit, one of so many is traced.
+    every: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveTrace:
+    """What one task did with a record, or with what became of it, in a committed batch."""
+
+    origin: Origin
+    task: str
+    #: The record as the task has read it: of a source topic, or of a repartition topic.
+    record: TopicRecord
+    trace: Trace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traced:
+    """What was traced since the last question, and how many records more were not."""
+
+    traces: Sequence[LiveTrace] = ()
+    missed: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
     """What a store holds for a key. ``why`` says why that is not known; empty if it is."""
@@ -134,4 +177,10 @@ class Journeys(Protocol):
         """Run records beside the application, and return the trace of the last one.
 
         Neither its stores nor its topics are written.
+        """
+
+    def traced(self, watch: RecordWatch) -> Traced:
+        """Return what was traced since the last call with this watch; the first call begins it.
+
+        Raises ``NotAvailableError`` where the application is not processed.
         """

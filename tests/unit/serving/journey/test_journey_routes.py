@@ -1,15 +1,33 @@
-"""Journeys over HTTP. Exercises ``journey.models``."""
+"""Journeys over HTTP. Exercises ``journey.models`` and ``live_journeys``."""
 
 from __future__ import annotations
 
+import http.client
+import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 pytest.importorskip("granian", reason="needs penstock-streams[server]")
 
-from penstock.serving.journey.values import State, TopicRecord, Trace
+from msgspec import Raw
+
+from penstock.serving.application import NotAvailableError
+from penstock.serving.journey import live_journeys
+from penstock.serving.journey.values import (
+    LiveTrace,
+    Origin,
+    RecordWatch,
+    State,
+    Step,
+    TopicRecord,
+    Trace,
+    Traced,
+)
 from penstock.serving.server import ServingServer
 from tests.unit.serving.journey.test_journey import CONFIG, application, topology
 from tests.unit.serving.memory_journeys import MemoryJourneys
@@ -97,3 +115,87 @@ def test_one_journey_at_a_time() -> None:
         thread.join(60)
     assert (status, body["code"]) == (503, "journey-busy")
     assert found == [200]
+
+
+def _live() -> tuple[MemoryJourneys, ServingServer]:
+    made = application()
+    assert isinstance(made.tools, MemoryJourneys)
+    return made.tools, ServingServer(made)
+
+
+def _events(port: int, path: str) -> Generator[tuple[str, dict[str, Any]]]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    assert (answer.status, answer.headers["content-type"][:17]) == (200, "text/event-stream")
+    kind = ""
+    try:
+        for line in answer:
+            name, _, text = line.decode().strip().partition(": ")
+            if name == "event":
+                kind = text
+            elif name == "data":
+                yield kind, json.loads(text)
+    finally:
+        answer.close()
+        connection.close()
+
+
+def test_traces_of_the_next_records_come_as_events() -> None:
+    """With the record that they begin with; what goes on behind a topic names the same one."""
+    tools, server = _live()
+    record = tools.logs["in", 0][0]
+    step = Step(id=0, parent=None, node="KSTREAM-SOURCE-0000000000", key=Raw(b'"a"'),
+                value=Raw(b"1"), timestamp=5)  # fmt: skip
+    origin = Origin("in", 0, record.offset)
+    first = LiveTrace(origin=origin, task="0_0", record=record, trace=Trace(steps=[step]))
+    behind = replace(first, task="1_0", record=replace(record, topic="app-repartition"))
+    with server, closing(_events(server.port, "/journeys/in/live?key=a&every=2")) as events:
+        tools.live = Traced(traces=[first, behind], missed=3)
+        kind, found = next(events)
+        (watch,) = tools.watches.values()
+    assert (kind, found["missed"]) == ("traces", 3)
+    assert (watch.topic, watch.key, watch.every) == ("in", b"a", 2)
+    one, two = found["traces"]
+    assert one["origin"] == two["origin"] == {"topic": "in", "partition": 0, "offset": 0}
+    assert (one["record"]["key"], two["record"], two["task"]) == ("a", None, "1_0")
+    assert [(each["node"], each["value"]) for each in one["steps"]] == [(step.node, 1)]
+
+
+def test_a_watch_that_fails_later_says_why() -> None:
+    """The reader gets the code, as an event."""
+    tools, server = _live()
+
+    def moved(watch: RecordWatch) -> Traced:
+        raise NotAvailableError("partition-moving", "this instance does not lead")
+
+    with server, closing(_events(server.port, "/journeys/in/live")) as events:
+        tools.live = Traced(missed=1)
+        assert next(events)[0] == "traces"
+        tools.traced = moved  # type: ignore[method-assign]
+        kind, found = next(events)
+    assert (kind, found["code"]) == ("failure", "partition-moving")
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "code"),
+    [
+        ("/journeys/out/live", 400, "not-a-source"),
+        ("/journeys/in/live?every=0", 400, "bad-request"),
+        ("/journeys/in/live?key=!&key_format=base64", 400, "bad-key"),
+        ("/journeys/in/live?limit=1", 400, "bad-request"),
+    ],
+)
+def test_a_watch_of_nothing_is_refused(client: Client, path: str, status: int, code: str) -> None:
+    """Before the first event."""
+    found, body, _ = client.get(path)
+    assert (found, body["code"]) == (status, code)
+
+
+def test_there_are_few_watches_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A watched task is slower."""
+    monkeypatch.setattr(live_journeys, "MOST_WATCHES", 0)
+    _, server = _live()
+    with server:
+        status, body, _ = Client(server.port).get("/journeys/in/live")
+    assert (status, body["code"]) == (503, "too-many-watches")

@@ -7,23 +7,18 @@ from typing import Any
 
 from penstock.config import CACHE_MAX_BYTES, StreamsConfig
 from penstock.errors import PenstockError
-from penstock.kernel.serdes import required_serde
 from penstock.kernel.task import StreamTask
 from penstock.model.record import Headers
 from penstock.runtime.local.application import LocalApplication
+from penstock.runtime.local.journey.decoding import Pair, store_spec, topic_decoders
 from penstock.runtime.local.journey.node_trace import NodeTrace
-from penstock.runtime.local.journey.snapshot import snapshot
 from penstock.runtime.local.journey.watched_stores import WatchedStore
 from penstock.runtime.local.outbox import Outbox
 from penstock.runtime.settings import task_settings
-from penstock.serde.base import Serde
-from penstock.serving.journey.values import Sending, State, TopicRecord, Trace
-from penstock.state.spec import StoreSpec
+from penstock.serving.journey.values import State, TopicRecord, Trace
 from penstock.topology.graph import Graph
-from penstock.topology.nodes import Sink, Source
+from penstock.topology.nodes import Source
 from penstock.topology.topology import Topology
-
-Pair = tuple[Serde[Any], Serde[Any]]
 
 _NO_CLOCK = (
     "The time up to which the application had read is not known here, so it cannot be told whether"
@@ -43,7 +38,7 @@ class Sandbox:
 
     def __init__(self, topology: Topology, config: StreamsConfig) -> None:
         self._topology, self._config = topology, config
-        self._decoders = _decoders(topology.graph, config)
+        self._decoders = topic_decoders(topology.graph, task_settings(config))
 
     def sources(self) -> dict[str, Pair]:
         """Return the topics that the application reads from others, with complete serdes."""
@@ -93,13 +88,13 @@ class _Watch:
         self.notes: dict[str, None] = {}
         self._state, self._graph = state, graph
         self._watched: dict[str, WatchedStore] = {}
-        self.outbox = _WatchedOutbox(self.trace, decoders)
+        self.outbox = _WatchedOutbox(self.trace)
 
     def store(self, inner: Any) -> Any:
         """Return a store as nodes get it."""
         known = self._watched.get(inner.name)
         if known is None:
-            spec = _spec(self._graph, inner.name)
+            spec = store_spec(self._graph, inner.name)
             serdes = (None, None) if spec is None else (spec.key_serde, spec.value_serde)
             known = WatchedStore(inner, self.trace, self._state, self.notes, serdes)
             self._watched[inner.name] = known
@@ -114,9 +109,9 @@ class _Watch:
 class _WatchedOutbox(Outbox):
     """Notes what is sent with the step that sends it. Changelogs are noted with their stores."""
 
-    def __init__(self, trace: NodeTrace, decoders: Mapping[str, Pair]) -> None:
+    def __init__(self, trace: NodeTrace) -> None:
         super().__init__()
-        self._trace, self._decoders = trace, decoders
+        self._trace = trace
         self._internal: set[str] = set()
 
     def set_internal(self, topics: set[str]) -> None:
@@ -132,19 +127,9 @@ class _WatchedOutbox(Outbox):
         partition: int | None = None,
     ) -> None:
         super().send(topic, key, value, timestamp, headers, partition)
-        step = self._trace.step
-        if step is None or topic.endswith("-changelog"):
-            return
-        of_keys, of_values = self._decoders.get(topic, (None, None))
-        step.sent.append(
-            Sending(
-                topic=topic,
-                key=snapshot(_decoded(of_keys, topic, key, headers), of_keys),
-                value=snapshot(_decoded(of_values, topic, value, headers), of_values),
-                timestamp=timestamp,
-                is_internal=topic in self._internal,
-            )
-        )
+        if self._trace.step is not None and not topic.endswith("-changelog"):
+            is_internal = topic in self._internal
+            self._trace.sent(topic, key, value, timestamp, headers, is_internal=is_internal)
 
 
 def _input(record: TopicRecord) -> tuple[str, bytes | None, bytes | None, int, Headers]:
@@ -158,43 +143,6 @@ def _pipe(application: LocalApplication, record: TopicRecord) -> bool:
     except PenstockError:
         return False
     return True
-
-
-def _decoded(serde: Serde[Any] | None, topic: str, data: bytes | None, headers: Headers) -> Any:
-    if data is None:
-        return None
-    try:
-        if serde is not None:
-            return serde.deserialize(topic, data, headers)
-    except Exception:  # noqa: BLE001 - any serde
-        pass
-    return data.decode("utf-8", "backslashreplace")
-
-
-def _decoders(graph: Graph, config: StreamsConfig) -> dict[str, Pair]:
-    """Return the serdes of every topic that a node names, under its real name."""
-    settings, found = task_settings(config), {}
-    for node in graph.nodes.values():
-        names: tuple[str, ...] = ()
-        if isinstance(node, Source):
-            names = node.topics
-        elif isinstance(node, Sink) and isinstance(node.topic, str):
-            names = (node.topic,)
-        for name in names:
-            assert isinstance(node, Source | Sink)
-            what, topic = f"node {node.name!r}", name
-            if name in graph.internal_topics:
-                topic = settings.topic(name)
-            found[topic] = (
-                required_serde(node.key_serde, settings.defaults, "key", what, node.site),
-                required_serde(node.value_serde, settings.defaults, "value", what, node.site),
-            )
-    return found
-
-
-def _spec(graph: Graph, name: str) -> StoreSpec | None:
-    shared = graph.global_stores.get(name)
-    return graph.stores.get(name) if shared is None else shared.spec
 
 
 def _has_windows(graph: Graph) -> bool:

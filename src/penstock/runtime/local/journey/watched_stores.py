@@ -43,16 +43,23 @@ _OF_MANY = frozenset(
         "backward_find_sessions_range", "versions",
     }
 )  # fmt: skip
+#: Everything that is noted.
+NOTED = _OF_KEY | _OF_MANY | {
+    "read", "write", "put", "put_if_absent", "put_all", "delete", "remove",
+}  # fmt: skip
 
 
 class WatchedStore:
-    """One store. Everything but reads and writes of rows goes to the inner one."""
+    """One store. Everything but reads and writes of rows goes to the inner one.
+
+    Without a ``state`` the inner store is the application's own, so that nothing is fetched.
+    """
 
     def __init__(
         self,
         inner: Any,
         trace: NodeTrace,
-        state: State,
+        state: State | None,
         notes: dict[str, None],
         serdes: Serdes,
     ) -> None:
@@ -64,7 +71,7 @@ class WatchedStore:
         #: By serialized place: what was read last, for the write that follows.
         self._read: dict[bytes, tuple[Any, Raw]] = {}
         self._is_whole = False
-        if self._kind not in _KNOWN:
+        if state is not None and self._kind not in _KNOWN:
             self._note(
                 f"What waits in {inner.name!r} cannot be read: it was empty here, so records that"
                 " would have been joined or released are missing."
@@ -238,6 +245,8 @@ class WatchedStore:
 
     def _fill(self, key: Any) -> bool:
         """Fetch the rows of a key, if they are not here; return whether they are known."""
+        if self._state is None:
+            return True
         name = bytes(snapshot(key)).decode()
         if name not in self._filled:
             if self._kind not in _KNOWN:
@@ -248,7 +257,9 @@ class WatchedStore:
         return self._filled[name]
 
     def _fill_some(self) -> None:
-        if not self._is_whole and self._kind in _KNOWN:
+        if self._state is None:
+            self._is_whole = True
+        elif not self._is_whole and self._kind in _KNOWN:
             found = self._state.some(self._inner.name)
             self._is_whole = self._take(found, "") and not found.has_more
             if found.has_more:

@@ -65,7 +65,7 @@ from penstock.runtime.spark.exchange.channel import Waiting, ask
 from penstock.runtime.spark.exchange.faults import set_faults
 from penstock.runtime.spark.exchange.kept_connections import KeptConnections
 from penstock.runtime.spark.exchange.measures import TaskMeasures
-from penstock.runtime.spark.exchange.questions import AskMeasures, AskRestores, SlotId
+from penstock.runtime.spark.exchange.questions import AskMeasures, AskRestores, Look, SlotId
 from penstock.runtime.spark.exchange.stage_request import (
     Application,
     Endpoint,
@@ -510,13 +510,13 @@ class BatchRunner:
 
     def restoring(self) -> list[Restore]:
         """Return which stores are being restored; a slot that does not answer is left out."""
-        return self._answers(AskRestores)
+        return self.answers(AskRestores)
 
     def measures(self) -> list[TaskMeasures]:
         """Return the measures of all tasks; a slot that does not answer is left out."""
-        return self._answers(AskMeasures)
+        return self.answers(AskMeasures)
 
-    def _answers(self, question: type[AskRestores] | type[AskMeasures]) -> list[Any]:
+    def answers(self, question: Callable[[SlotId], Look]) -> list[Any]:
         found: list[Any] = []
         for number, endpoint in list(self.placement.endpoints.items()):
             with contextlib.suppress(StreamsError):

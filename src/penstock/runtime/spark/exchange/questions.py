@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from penstock.runtime.spark.exchange.stage_request import Endpoint, Release, StageRequest
 from penstock.runtime.spark.exchange.work import Work
 from penstock.runtime.spark.exchange.worker_lines import Line
+from penstock.serving.journey.values import RecordWatch
 
 
 class SlotId(NamedTuple):
@@ -80,6 +81,14 @@ class AskDoing:
 
 
 @dataclass(frozen=True, slots=True)
+class TakeTraces:
+    """Begins a watch of records, or goes on with it; the answer is what was traced since."""
+
+    slot: SlotId
+    watch: RecordWatch
+
+
+@dataclass(frozen=True, slots=True)
 class CloseSlot:
     """Makes a slot write its state to disk and end."""
 
@@ -119,7 +128,9 @@ class AskStandby:
     standby: StandbyId
 
 
-AboutSlot = WarmUp | RunStage | ReadStore | AskRestores | AskMeasures | AskDoing | CloseSlot
+#: Questions about what a slot does, which are answered also while it runs a stage.
+Look = AskRestores | AskMeasures | AskDoing | TakeTraces
+AboutSlot = WarmUp | RunStage | ReadStore | Look | CloseSlot
 AboutStandby = StandBy | StandDown | AskStandby
 Question = Ping | AboutSlot | AboutStandby
 

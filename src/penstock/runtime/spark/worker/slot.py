@@ -60,6 +60,7 @@ from penstock.runtime.spark.worker.task_databases import store_failure
 from penstock.runtime.spark.worker.task_inputs import TaskInputs, by_topic, repeated, stayed
 from penstock.runtime.spark.worker.task_output import TaskOutput
 from penstock.runtime.spark.worker.task_state import TaskState
+from penstock.runtime.spark.worker.traces.slot_traces import SlotTraces
 from penstock.runtime.spark.worker.writer import Writer
 from penstock.state.engine.rocks import OpenEngine, open_rocks
 from penstock.state.task_directory import remove_unused
@@ -125,6 +126,8 @@ class Slot:
         self.step = ""
         #: What it has committed.
         self.work = NONE
+        #: What readers want to see of the next records.
+        self.traces = SlotTraces()
         self._global = GlobalCopy(application, self._settings, number, self._clients, open_engine)
 
     # Getting ready
@@ -218,7 +221,7 @@ class Slot:
             output = TaskOutput(task, self._plan, self._settings, writer, as_records=as_records)
             state = self._tasks[task] = TaskState(
                 task, self._plan, self._settings, output, self._directory, self._global.stores,
-                self._open_engine,
+                self._open_engine, self.traces,
             )  # fmt: skip
         state.output.writer = writer
         # A watched task runs record by record, so that the input of each output is known.
@@ -393,13 +396,13 @@ class Slot:
         state.databases.restores.clear()
         state.output.start_run()
         inputs = self._inputs(run, task, request, found)
-        kernel = state.kernel
-        assert kernel is not None
         if self._watch is not None:
-            self._watch.task = kernel
+            self._watch.task = state.kernel
         consumed = state.run(
             inputs.records, inputs.sent, inputs.truncated, self._stop(state, started, until)
         )
+        kernel = state.kernel
+        assert kernel is not None
         logged = state.write_changelogs()
         positions, skips = inputs.positions(consumed)
         dropped = dict(kernel.dropped_records)
@@ -421,12 +424,10 @@ class Slot:
 
     @staticmethod
     def _stop(state: TaskState, started: float, until: float) -> Callable[[], bool]:
-        kernel = state.kernel
-        assert kernel is not None
-
         def stop() -> bool:
-            now = time.monotonic()
-            return now > until or (kernel.commit_requested and now - started > _COMMIT_S)
+            now, kernel = time.monotonic(), state.kernel
+            is_asked = kernel is not None and kernel.commit_requested
+            return now > until or (is_asked and now - started > _COMMIT_S)
 
         return stop
 

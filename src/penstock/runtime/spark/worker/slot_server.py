@@ -42,6 +42,7 @@ from penstock.runtime.spark.exchange.questions import (
     AskStandby,
     CloseSlot,
     Failed,
+    Look,
     Ping,
     Printed,
     Question,
@@ -51,6 +52,7 @@ from penstock.runtime.spark.exchange.questions import (
     StandBy,
     StandbyId,
     StandDown,
+    TakeTraces,
     WantsApplication,
     WarmUp,
 )
@@ -197,8 +199,8 @@ class SlotServer:
                 return self._with_slot(connection, slot, lambda held: held.run(request))
             case ReadStore(slot):
                 return self._of_known(slot, lambda held: self._read(connection, held, question))
-            case AskRestores(slot) | AskDoing(slot) | AskMeasures(slot):
-                return self._of_known(slot, lambda held: Answered(_seen(held, question)))
+            case AskRestores(slot) | AskDoing(slot) | AskMeasures(slot) | TakeTraces(slot):
+                return self._of_known(slot, lambda held: _tried(lambda: _seen(held, question)))
             case CloseSlot(slot, release):
                 return self._in_time(connection, lambda: self._close(slot, release))
             case StandBy(standby, slots):
@@ -386,7 +388,7 @@ def let_rest(slot: Slot) -> None:
             slot.lock.release()
 
 
-def _seen(slot: Slot, question: AskRestores | AskDoing | AskMeasures) -> list[Any]:
+def _seen(slot: Slot, question: Look) -> list[Any]:
     """Look at a slot from outside, also while it runs a stage."""
     match question:
         case AskRestores():
@@ -395,6 +397,8 @@ def _seen(slot: Slot, question: AskRestores | AskDoing | AskMeasures) -> list[An
             return doing(slot)
         case AskMeasures():
             return slot_measures(slot)
+        case TakeTraces(_, watch):
+            return [slot.traces.take(watch)]
         case _:
             assert_never(question)
 

@@ -28,6 +28,8 @@ from penstock.runtime.spark.worker.reader import Reader
 from penstock.runtime.spark.worker.restoration import Replay, Restoration
 from penstock.runtime.spark.worker.task_databases import AsRead, TaskDatabases, seen_by
 from penstock.runtime.spark.worker.task_output import TaskOutput
+from penstock.runtime.spark.worker.traces.slot_traces import SlotTraces
+from penstock.runtime.spark.worker.traces.task_traces import TaskTraces
 from penstock.state.engine.rocks import OpenEngine, open_rocks
 from penstock.state.layers.cache import RecordCache
 from penstock.topology.nodes import Source
@@ -83,6 +85,7 @@ class TaskState:
         directory: Path,
         global_stores: Mapping[str, Any],
         open_engine: OpenEngine = open_rocks,
+        traces: SlotTraces | None = None,
     ) -> None:
         self.task_id = task_id
         self.output = output
@@ -100,6 +103,7 @@ class TaskState:
         self._cache: RecordCache | None = None
         self._restoration: Restoration | None = None
         samples = settings.store_samples
+        self._traces = TaskTraces(traces or SlotTraces(), task_id, plan.graph, settings)
         #: The durations of store operations; None if they are not measured.
         self.times = None if samples is None else StoreTimes(*samples)
 
@@ -185,19 +189,50 @@ class TaskState:
             cache=self._cache,
             metrics=self.times,
         )
-        self.kernel = StreamTask(
-            self.task_id, self._plan.graph, nodes, settings=self._settings, collector=self.output,
-            stores=self._stores, wall_clock=lambda: self._clock_ms,
-            meter=NodeMeter(time.perf_counter_ns),
-        )  # fmt: skip
-        if self.may_use_columns:
-            self.kernel.columns = column_task(self.kernel, nodes)
+        self._traces.end()
+        kernel = self._make_kernel(NodeMeter(time.perf_counter_ns))
         # If the topology has changed, the task's number may now belong to another sub-topology.
         fit = None if clocks is None else fitting(clocks, set(self._sources), set(nodes))
         if fit is not None:
             for queue in fit["partitions"]:
                 self._queue(queue)
-            self.kernel.set_clocks(fit)
+            kernel.set_clocks(fit)
+
+    def _make_kernel(self, meter: NodeMeter) -> StreamTask:
+        """Make the kernel over the open stores; it begins with no clocks."""
+        assert self._stores is not None
+        nodes = [name for name in self._plan.graph.nodes if name in self._part.nodes]
+        traces = self._traces
+        self._stores.around = traces.store if traces.is_attached else None
+        self.kernel = StreamTask(
+            self.task_id, self._plan.graph, nodes, settings=self._settings,
+            collector=traces.output(self.output), stores=self._stores,
+            wall_clock=lambda: self._clock_ms, meter=meter,
+        )  # fmt: skip
+        traces.attach(self.kernel)
+        if self.may_use_columns and not traces.is_attached:
+            self.kernel.columns = column_task(self.kernel, nodes)
+        return self.kernel
+
+    def _note_nodes(self, *, is_noted: bool) -> StreamTask:
+        """Make the kernel anew, with nodes that are noted or without; the stores stay open.
+
+        That is what moving the task to another thread would do: processors are closed and made
+        again. So it is done only for a record that is watched, and when no watch is left.
+        """
+        before = self.kernel
+        assert before is not None
+        assert before.meter is not None
+        if is_noted:
+            self._traces.begin()
+        else:
+            self._traces.end()
+        self.close_kernel()
+        kernel = self._make_kernel(before.meter)
+        for queue in before.clocks()["partitions"]:
+            self._queue(queue)
+        kernel.take_over(before)
+        return kernel
 
     def _changelog(self, store: str) -> _OutputChangelog | None:
         if store in self._plan.graph.source_changelogs:
@@ -260,6 +295,9 @@ class TaskState:
             self._queue(each.queue)
             offsets = kernel.next_offsets(each.queue, len(each))
             inputs.append((each.queue, each.columns(self._settings.topic(each.topic), offsets)))
+        inputs, is_noted = self._traces.choose(inputs)
+        if is_noted is not self._traces.is_attached and self.may_use_columns:
+            kernel = self._note_nodes(is_noted=is_noted)
         cut = frozenset(name for name, _ in inputs if name.partition("|")[0] in truncated)
         consumed = kernel.run_batch(inputs, truncated=cut, stop=stop)
         if self.times is not None:
@@ -278,6 +316,7 @@ class TaskState:
     def apply(self, batch: int) -> None:
         """Move the writes of a committed run from memory into the databases."""
         self.databases.apply(batch)
+        self._traces.committed()
         if self._cache is not None:
             # While its batch runs, a task may use the whole cache size that the user has set.
             # Between batches a cache only saves reads. Then the tasks share that size: otherwise
@@ -304,6 +343,7 @@ class TaskState:
         self._stop_restoring()
         self.is_ready = False
         self.databases.discard()
+        self._traces.forget()
 
     def mend(self, failure: StoreError) -> None:
         """Open databases again for the next run: a damaged one is put aside and restored."""
@@ -333,8 +373,7 @@ class TaskState:
         return self._stores is not None and name in self._stores.own
 
     def store(self, name: str) -> Any:
-        assert self._stores is not None
-        return self._stores[name]
+        return self.stores[name]
 
     @property
     def stores(self) -> Mapping[str, Any]:

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from confluent_kafka import Message
 
 from penstock.config import StreamsConfig
 from penstock.kafka.admin import Admin
 from penstock.kafka.topic_reader import read_to_end
-from penstock.runtime.local.journey.sandbox import Pair, Sandbox
+from penstock.runtime.local.journey.decoding import Pair
+from penstock.runtime.local.journey.sandbox import Sandbox
 from penstock.runtime.spark.driver.observing.topic_spans import (
     Offsets,
     Read,
     TopicSpans,
     headers_of,
 )
-from penstock.serving.journey.values import State, TopicRecord, Trace
+from penstock.runtime.spark.exchange.questions import Look, SlotId, TakeTraces
+from penstock.serving.application import NotAvailableError
+from penstock.serving.journey.values import RecordWatch, State, TopicRecord, Trace, Traced
 from penstock.topology.topology import Topology
 
 #: Records beyond these bytes are left out, the oldest first.
 _MOST_BYTES = 16 * 1024 * 1024
+
+
+class TracingRunner(Protocol):
+    """The part of ``BatchRunner`` that live traces need."""
+
+    def answers(self, question: Callable[[SlotId], Look]) -> list[Any]: ...
 
 
 class RecordJourneys:
@@ -30,6 +39,7 @@ class RecordJourneys:
     Args:
         topology: the program.
         config: the configuration; that of a run, if a private broker was started.
+        leading: returns what runs the application; None where another instance does.
         admin: opens the connection for questions about topics.
         read: reads spans of partitions.
     """
@@ -39,9 +49,11 @@ class RecordJourneys:
         topology: Topology,
         config: StreamsConfig,
         *,
+        leading: Callable[[], TracingRunner | None] = lambda: None,
         admin: Callable[[Mapping[str, Any]], Offsets] = Admin,
         read: Read = read_to_end,
     ) -> None:
+        self._leading = leading
         self._sandbox = Sandbox(topology, config)
         self._spans = TopicSpans(config, "records-unreachable", admin=admin, read=read)
 
@@ -67,6 +79,20 @@ class RecordJourneys:
 
     def run(self, before: Sequence[TopicRecord], record: TopicRecord, state: State) -> Trace:
         return self._sandbox.run(before, record, state)
+
+    def traced(self, watch: RecordWatch) -> Traced:
+        runner = self._leading()
+        if runner is None:
+            raise NotAvailableError(
+                "partition-moving",
+                "this instance does not process the application, so it cannot watch its records",
+                fix="ask the instance that leads: see /instances",
+            )
+        found: list[Traced] = runner.answers(lambda slot: TakeTraces(slot, watch))
+        return Traced(
+            traces=[trace for each in found for trace in each.traces],
+            missed=sum(each.missed for each in found),
+        )
 
 
 def _record(topic: str, message: Message) -> TopicRecord:

@@ -357,7 +357,10 @@ class ServedStreams:
         run, known = self._run(), self._journeys
         if known is None or known[0] is not run:
             config = self._config if run is None else run.config
-            known = self._journeys = run, RecordJourneys(self._streams.topology, config)
+            known = self._journeys = (
+                run,
+                RecordJourneys(self._streams.topology, config, leading=self._leading),
+            )
         return known[1]
 
     def plan(self) -> PlanFingerprint:

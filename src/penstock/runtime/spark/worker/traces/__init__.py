@@ -1,0 +1,1 @@
+"""Live traces: what the tasks of a slot do with records that somebody watches."""
