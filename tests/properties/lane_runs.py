@@ -24,6 +24,7 @@ from penstock.runtime.spark.driver.lanes.gate import Gate, Turn
 from penstock.runtime.spark.driver.lanes.lane import Lane
 from penstock.runtime.spark.driver.lanes.lane_inputs import InputSettings
 from penstock.runtime.spark.driver.lanes.shared import Numbers, Pace, Shared
+from penstock.runtime.spark.driver.lanes.stops import Stops
 from penstock.runtime.spark.exchange.stage_request import (
     NO_LIMITS,
     Limits,
@@ -191,13 +192,14 @@ class LaneRun:
             each.end()
 
     def _shared(self) -> Shared:
-        admin = cast("Any", MemoryAdmin(self.kafka))
+        admin, gate = cast("Any", MemoryAdmin(self.kafka)), NoWaiting()
         ends = SimpleNamespace(fresh=lambda: self.kafka.ends({"in": len(self.positions)}))
         watch = SimpleNamespace(over_stage=lambda slot, request: contextlib.nullcontext())
         return Shared(
             application=self.application.application,
             pace=Pace(interval_s=0.0, backoff_s=0.0, task_timeout_s=1e9, limits=self._limits),
-            gate=NoWaiting(),
+            gate=gate,
+            stops=Stops(self.positions, gate.changed),
             ends=cast("Any", ends),
             offsets=admin,
             inputs=InputSettings(max_records=4, read_committed=True),
