@@ -201,6 +201,7 @@ class Lane:
                 self._warm_up()
             finally:
                 self._is_warming = False
+                shared.stops.settle(self.number)
             while (turn := shared.gate.wait_turn(self.number, self._due_s)) is not None:
                 before = self._batches
                 try:
