@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import logging
+import warnings
 from abc import ABCMeta
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -51,16 +52,17 @@ def java_constant(name: str) -> str:
 
 
 class ConfigType(ABCMeta):
-    """Tells what to write instead of one of Java's constants."""
+    """Understands Java's constants, with a warning."""
 
     if not TYPE_CHECKING:
 
         def __getattr__(cls, name: str) -> Any:
-            names = {java_constant(setting): repr(setting) for setting in SETTINGS}
-            hint = ""
-            if name in names:
-                hint = f": write {names[name]}, or import StreamsConfig from penstock.java"
-            raise AttributeError(f"StreamsConfig has no attribute {name!r}{hint}")
+            setting = next((each for each in SETTINGS if java_constant(each) == name), None)
+            if setting is None:
+                raise AttributeError(f"StreamsConfig has no attribute {name!r}")
+            text = f"write {setting!r}, or import StreamsConfig from penstock.java"
+            warnings.warn(f"StreamsConfig.{name}: {text}", DeprecationWarning, stacklevel=2)
+            return setting
 
 
 class StreamsConfig(Mapping[str, Any], metaclass=ConfigType):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Self
 
 __all__ = [
@@ -123,5 +124,8 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
         present = _JAVA.get(name)
-        hint = f": write {present}, or import {name} from penstock.java" if present else ""
-        raise AttributeError(f"penstock.errors has no attribute {name!r}{hint}")
+        if present is None:
+            raise AttributeError(f"penstock.errors has no attribute {name!r}")
+        text = f"{name}: write {present}, or import {name} from penstock.java"
+        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        return globals()[present]

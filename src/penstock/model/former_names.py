@@ -1,12 +1,14 @@
-"""Refuses the former names of arguments and of attributes, and says the present ones.
+"""Understands the former names of arguments and of attributes, and warns with the present ones.
 
-There is one spelling of everything. Java's are in ``penstock.java``.
+There is one spelling of everything. Java's are in ``penstock.java``. Former names are in no
+signature and no list of names; programs that were written with them go on.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -42,7 +44,7 @@ ARGUMENTS = {
 
 
 def one_spelling(cls: _Owner) -> _Owner:
-    """Decorate a function or a class: it, or its public methods, refuse former names."""
+    """Decorate a function or a class: it, or its public methods, take former names, too."""
     if not isinstance(cls, type):
         return cast(_Owner, _checked(cls, cls.__name__, _former_names(cls)))
     for name, member in list(vars(cls).items()):
@@ -71,29 +73,49 @@ def _checked(
 ) -> Callable[..., Any]:
     @wraps(method)
     def call(*given: Any, **named: Any) -> Any:
-        for name in named:
-            if name in former:
+        for name in former.keys() & named.keys():
+            present = former[name]
+            if present in named:
                 raise InvalidArgumentError(
                     "former-name",
-                    f"{called}: the argument {name} is called {former[name]}",
-                    fix=f"write {former[name]}=… instead of {name}=…",
+                    f"{called}: the argument {name} is called {present}, which is given, too",
+                    fix=f"leave {name}=… out",
                     at=caller_site(),
                 )
+            _warn(f"{called}: the argument {name} is called {present}", callers=2)
+            named[present] = named.pop(name)
         return method(*given, **named)
 
     return call
 
 
-def absent(owner: str, name: str, known: Mapping[str, str], names: list[str]) -> AttributeError:
-    """Return the error for an attribute that does not exist, with the name that does.
+def _warn(text: str, *, callers: int) -> None:
+    """Warn with the line of the program, so many callers away."""
+    warnings.warn(text, DeprecationWarning, stacklevel=callers + 1)
+
+
+def renamed(target: Any, owner: str, name: str, known: Mapping[str, str]) -> Any:
+    """Return an attribute by its present name, with a warning.
 
     Args:
+        target: The object or class that has it.
         owner: The name of the class.
         name: The attribute that was asked for.
         known: The present names of former attributes.
-        names: All names of the class, for misspelled ones.
+
+    Raises:
+        AttributeError: no attribute has that name; it says a similar one.
     """
+    present = known.get(name)
+    names = dir(target if isinstance(target, type) else type(target))
+    if present is None:
+        raise absent(owner, name, names)
+    _warn(f"{owner}.{name} is called {owner}.{present}", callers=3)
+    return getattr(target, present)
+
+
+def absent(owner: str, name: str, names: Collection[str]) -> AttributeError:
+    """Return the error for an attribute that does not exist, with a similar one of these names."""
     near = get_close_matches(name, [each for each in names if each[:1] != "_"], n=1)
-    meant = known.get(name) or (near[0] if near else None)
-    hint = f": write {owner}.{meant}" if meant else ""
+    hint = f": write {owner}.{near[0]}" if near else ""
     return AttributeError(f"{owner} has no attribute {name!r}{hint}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_origin, is_typeddict
 from uuid import UUID
 
 from penstock.errors import InvalidArgumentError
-from penstock.model.former_names import absent
+from penstock.model.former_names import renamed
 from penstock.model.site import caller_site
 from penstock.serde.base import Serde
 from penstock.serde.functions import FunctionSerde, serde_from
@@ -92,23 +92,16 @@ JAVA_FACTORIES = {
     "ListSerde": "list_",
     "Json": "json",
 }
-_FORMER = {
-    "byte_array": "bytes()",
-    "byte_buffer": "bytes()",
-    **{
-        java: f"{name}(), or import Serdes from penstock.java"
-        for java, name in JAVA_FACTORIES.items()
-    },
-}
+_FORMER = {"byte_array": "bytes", "byte_buffer": "bytes", **JAVA_FACTORIES}
 
 
 class _Factories(type):
-    """Tells the present name of a factory that does not exist."""
+    """Understands former names, and tells a similar one to a misspelled name."""
 
     if not TYPE_CHECKING:
 
         def __getattr__(cls, name: str) -> Any:
-            raise absent("Serdes", name, _FORMER, dir(cls))
+            return renamed(cls, "Serdes", name, _FORMER)
 
 
 class Serdes(metaclass=_Factories):

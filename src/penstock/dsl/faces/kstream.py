@@ -48,7 +48,7 @@ from penstock.dsl.options.stream_options import (
 )
 from penstock.dsl.plan.materialize import StoreOptions, materialized_of
 from penstock.dsl.plan.stream import Stream
-from penstock.model.former_names import absent, one_spelling
+from penstock.model.former_names import one_spelling, renamed
 from penstock.model.record import Record
 from penstock.model.time.duration import Duration
 from penstock.model.windows.definitions import JoinWindows
@@ -79,12 +79,7 @@ class KStream(Generic[K, V]):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            raise absent("KStream", name, {"foreach": "for_each"}, dir(KStream))
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            raise absent("KStream", name, {"foreach": "for_each"}, dir(KStream))
+            return renamed(self, "KStream", name, {"foreach": "for_each"})
 
     # Records one by one.
 

@@ -53,12 +53,7 @@ class KTable(Generic[K, V]):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            raise absent("KTable", name, {}, dir(KTable))
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            raise absent("KTable", name, {}, dir(KTable))
+            raise absent("KTable", name, dir(KTable))
 
     @property
     def queryable_store_name(self) -> str | None:

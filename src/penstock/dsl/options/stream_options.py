@@ -16,7 +16,7 @@ from penstock.dsl.options.naming import Named, check_name
 from penstock.dsl.options.offset_reset import check_offset_reset
 from penstock.errors import InvalidArgumentError, NullArgumentError, TopologyError
 from penstock.expr.expression import Expression
-from penstock.model.former_names import absent, one_spelling
+from penstock.model.former_names import one_spelling, renamed
 from penstock.model.site import caller_site
 from penstock.processor.functions import StreamPartitioner, TimestampExtractor
 from penstock.serde.serdes import resolve_serde
@@ -51,7 +51,7 @@ class SerdeOptions(Generic[K, V]):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            raise absent(type(self).__name__, name, _FORMER, dir(type(self)))
+            return renamed(self, type(self).__name__, name, _FORMER)
 
     def with_name(self, name: str) -> Self:
         return replace(self, name=name)
