@@ -85,6 +85,39 @@ def test_a_lane_that_is_behind_goes_on_at_once(clock: Clock) -> None:
     assert 0.0 < (world.due_s() or 0.0) <= 30.0
 
 
+def test_lanes_with_input_commit_one_after_the_other(clock: Clock) -> None:
+    """Two that commit at the same time wait for each other's broker; idle ones ask it together."""
+    world = World(partitions=2, slots=2, interval_s=30.0)
+    world.quiet()
+
+    def apart_s() -> float:
+        clock.now_s += 30.0
+        for lane in (0, 1):
+            world.step(lane)
+        return (world.due_s(1) or 0.0) - (world.due_s(0) or 0.0)
+
+    apart_s()
+    assert apart_s() == 0.0
+    world.send(in_0=1, in_1=1)
+    apart_s()
+    world.send(in_0=1, in_1=1)
+    assert abs(apart_s()) == 15.0
+    apart_s()
+    assert apart_s() == 0.0
+
+
+def test_lanes_that_send_to_each_other_begin_together(clock: Clock) -> None:
+    """So that a batch contains what another lane has sent to it."""
+    world = World(two_stages, partitions=2, slots=2, interval_s=30.0)
+    world.quiet()
+    for _ in range(3):
+        world.send(in_0=1, in_1=1)
+        clock.now_s += 30.0
+        for lane in (0, 1):
+            world.step(lane)
+    assert world.due_s(0) == world.due_s(1)
+
+
 def test_a_slot_that_has_stopped_early_is_asked_for_the_rest_at_once(clock: Clock) -> None:
     """It has reached a limit, and committed what it had."""
     world = World(interval_s=30.0)

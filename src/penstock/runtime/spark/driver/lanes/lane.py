@@ -97,6 +97,9 @@ class Lane:
         }
         self._tables: dict[TopicPartition, int] = {}
         self._next_s = 0.0
+        #: When the lane begins within the commit interval, from 0 to 1; and when it does so while
+        #: it has input. Lanes whose slots send nothing to each other commit one after the other.
+        self._phase, self._own_phase = 0.0, number / slots if plan.stages == 1 else 0.0
         self._batches = 0
         self._is_behind = False
         self._attempt: _Attempt | None = None
@@ -273,9 +276,12 @@ class Lane:
         chosen = self._chosen(began)
         if turn is Turn.ANY and not self._suspects:
             # Other batches are of a part, and put off nothing.
-            self._next_s, self._is_behind = _next_beat(began, shared.pace.interval_s), False
+            self._next_s = _next_beat(began, shared.pace.interval_s, self._phase)
+            self._is_behind = False
         planned = self._planned(turn, chosen)
         if attempt is None and not self._has_work(planned, chosen):
+            # Lanes without input ask Kafka together.
+            self._phase = 0.0
             self._over(chosen, ())
             return
         self._took_part, new = chosen, self._new
@@ -290,6 +296,7 @@ class Lane:
         if attempt is None:
             # A batch that runs again may not have read global topics up to here.
             self._tables = dict(planned.tables)
+        self._phase = self._own_phase
         self._finish(first.batch, planned, reports, time.monotonic() - began)
         self._over(chosen, reports)
 
@@ -529,7 +536,10 @@ class _Tried:
         return True
 
 
-def _next_beat(now: float, interval_s: float) -> float:
-    """Return the next common beat: lanes that begin together see each other's records together."""
+def _next_beat(now: float, interval_s: float, phase: float) -> float:
+    """Return the next beat that lanes of this phase have in common.
+
+    Lanes that begin together see each other's records together.
+    """
     beat_s = max(interval_s, 0.001)
-    return (math.floor(now / beat_s) + 1) * beat_s
+    return (math.floor(now / beat_s - phase) + 1 + phase) * beat_s
