@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
+from starlette.types import ASGIApp
 
 from penstock.errors import PenstockError
 from penstock.extras import package_version
@@ -55,7 +57,7 @@ class ConsoleService:
             *console_routes(),
             Route("/about", self.about, methods=["GET"]),
             Route("/applications", self.applications, methods=["GET"]),
-            Mount("/applications", self._applications),
+            _mounted("/applications", self._applications),
         ]
 
     def end_feeds(self) -> None:
@@ -106,3 +108,10 @@ class ConsoleService:
 
 def _json(model: Any) -> Response:
     return Response(encoder.encode(model), 200, _NO_STORE, "application/json")
+
+
+def _mounted(path: str, application: ASGIApp) -> Mount:
+    """Let an application answer for all that is below a path; also for names with a line break."""
+    mount = Mount(path, application)
+    mount.path_regex = re.compile(mount.path_regex.pattern, re.DOTALL)
+    return mount

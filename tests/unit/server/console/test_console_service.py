@@ -92,7 +92,13 @@ def test_a_query_is_asked_as_an_application(served: Served) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/applications/NOTHING/status", "/applications/", "/applications/x"]
+    "path",
+    [
+        "/applications/NOTHING/status",
+        "/applications/",
+        "/applications/x",
+        "/applications/a%0Ab/status",
+    ],
 )
 def test_a_query_that_does_not_run_is_refused(served: Served, path: str) -> None:
     """With a code, whatever the rest of the path is."""
