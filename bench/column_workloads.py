@@ -67,7 +67,8 @@ def final_windows(builder: ps.StreamsBuilder, topics: Topics) -> None:
     stream = builder.stream(topics.input, key="string", value="bytes")
     windows = ps.TimeWindows.of_size_and_grace("1m", "5s")
     minutes = stream.group_by_key().windowed_by(windows).emit_strategy("on_window_close")
-    counted = minutes.count("counts").to_stream(lambda windowed, _: windowed.key)
+    at_once = ps.Materialized(name="counts", caching=False)
+    counted = minutes.count(at_once).to_stream(lambda windowed, _: windowed.key)
     counted.to(topics.output, key="string", value="long")
 
 

@@ -154,12 +154,12 @@ def test_topic_of_a_pattern_made_smaller_under_a_start_does_not_end_it(
         assert streams.run_until_idle("60s")
     lead = ApplicationRun.lead
 
-    def changed(run: ApplicationRun, spark: Any) -> Any:
+    def changed(run: ApplicationRun, prepared: Any, spark: Any) -> Any:
         monkeypatch.setattr(ApplicationRun, "lead", lead)
         kafka_admin.delete_topics([name])
         kafka_admin.create_topic(name, partitions=2)
         produce(name, ("a", "after"))
-        return run.lead(spark)
+        return run.lead(prepared, spark)
 
     monkeypatch.setattr(ApplicationRun, "lead", changed)
     with streams_of(builder.build()) as streams:

@@ -81,10 +81,13 @@ def test_no_two_kinds_are_equal() -> None:
 
 def test_javas_name_of_a_factory_is_told_the_present_one() -> None:
     """Java's names are in ``penstock.java``."""
-    with pytest.raises(AttributeError, match=r"write Serdes\.string\(\), or .* penstock\.java"):
-        _ = Serdes.String  # type: ignore[attr-defined]
-    with pytest.raises(AttributeError, match=r"write Serdes\.bytes\(\)"):
-        _ = Serdes.byte_array  # type: ignore[attr-defined]
+    names: Any = Serdes
+    with pytest.warns(DeprecationWarning, match=r"Serdes\.String is called Serdes\.string$"):
+        assert names.String() == Serdes.string()
+    with pytest.warns(DeprecationWarning, match=r"is called Serdes\.bytes$"):
+        assert names.byte_array() == Serdes.bytes()
+    with pytest.raises(AttributeError, match=r"write Serdes\.double$"):
+        _ = names.doubel
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from penstock.kernel.columns.paths.turns import take_turns
 from penstock.kernel.operators.joins.stream_join_arms import check_apart, connect_joins
 from penstock.kernel.operators.topics.source_columns import SourceColumns
 from penstock.model.column_function import MadeOf
-from penstock.topology.nodes import Source
+from penstock.topology.nodes import Sink, Source
 from penstock.topology.nodes.node import Node
 
 if TYPE_CHECKING:
@@ -137,13 +137,30 @@ def _met(plan: ColumnPlan, task: StreamTask) -> ColumnPlan:
     """Plan a task whose paths meet: in joins of streams, and in other nodes."""
     sources = [*plan.sources.values()]
     try:
-        if meet(sources) and (plan.islands or any(each.reads_messages for each in sources)):
-            raise NotVectorisableError("its paths meet, and functions may have side effects")
+        if meet(sources):
+            if plan.islands or any(each.reads_messages for each in sources):
+                raise NotVectorisableError("its paths meet, and functions may have side effects")
+            if any(_sends_late(each, task) for source in sources for each in source.below()):
+                raise NotVectorisableError("its paths meet beside a fold, which sends later")
         connect_joins(sources, task)
         check_apart(sources)
     except NotVectorisableError as reason:
         plan.why_not[""] = str(reason)
     return ColumnPlan(plan.sources, plan.why_not, is_joined=True)
+
+
+def _sends_late(executor: ColumnExecutor[Any], task: StreamTask) -> bool:
+    """Tell whether an executor keeps what it sends to a repartition topic until the batch ends.
+
+    Which repartition topic gets its first record first decides between records of the same time.
+    """
+    has_store = any(name.startswith("store ") for name in executor.resources())
+    below = [each.node for each in executor.below()]
+    topics = [
+        node.topic for node in below if isinstance(node, Sink) and isinstance(node.topic, str)
+    ]
+    is_internal = any(task.topic_name(topic) != topic for topic in topics)
+    return has_store and not executor.keeps_order and is_internal
 
 
 def _plan_source(node: Source, task: StreamTask, plan: ColumnPlan) -> None:

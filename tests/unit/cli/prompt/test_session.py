@@ -53,7 +53,9 @@ class Desk:
 
     def text(self) -> str:
         """Return what was printed since the last call, without the terminal's control codes."""
-        found = re.sub(r"\x1b\[[?0-9;]*[A-Za-z]|\r", "", self.file.getvalue())
+        # What is written over something else in a terminal begins a line here.
+        found = re.sub(r"(\x1b\[2K|\r)+", "\n", self.file.getvalue())
+        found = re.sub(r"\x1b\[[?0-9;]*[A-Za-z]", "", found)
         self.file.truncate(0)
         self.file.seek(0)
         return found

@@ -32,9 +32,10 @@ def test_a_long_text_takes_time_by_its_length(function: Callable[[str], object])
     for piece in _PIECES:
         for start in ("", "'", "CREATE SINK CONNECTOR c WITH ("):
             text = start + piece * (_SIZE // len(piece))
-            began = time.process_time()
+            # Not of the process: threads that other tests have left may be busy.
+            began = time.thread_time()
             function(text)
-            assert time.process_time() - began < 1.5, (piece, start)
+            assert time.thread_time() - began < 1.5, (piece, start)
 
 
 def test_a_secret_whose_quote_does_not_end_is_hidden() -> None:

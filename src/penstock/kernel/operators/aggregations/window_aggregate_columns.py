@@ -75,9 +75,10 @@ class WindowAggregateColumns(CachedTable):
         self._clock: OperatorClock = task.operator_clock(node.name)
         self._final: FinalWindows | None = None
         if node.emit_final:
+            if self._rows.is_cached:
+                # Reading a window that has closed is a use of the cache: it says which rows leave.
+                raise NotVectorisableError("final results are read from a cache")
             self._final = FinalWindows(self._rule, self._rows, emits_first=node.emits_first)
-            # A cache shows windows that its store has let go, so it has to get the rows itself.
-            self.reads_origins = self.logs_at_flush = self._rows.is_cached
         #: Stream time after the pieces so far. The clock itself moves when the effects are applied.
         self._seen = NO_TIME
         #: Stream time after the runs of the batch so far.
