@@ -30,7 +30,6 @@ class Consumer:
     def __init__(self) -> None:
         self.script: list[list[Message]] = []
         self.assigned: dict[TopicPartition, int] = {}
-        self.paused: set[TopicPartition] = set()
         self.is_closed = False
 
     def consume(self, most: int, timeout: float) -> list[Message]:
@@ -45,12 +44,6 @@ class Consumer:
     def incremental_unassign(self, parts: list[KafkaPartition]) -> None:
         for each in parts:
             del self.assigned[each.topic, each.partition]
-
-    def pause(self, parts: list[KafkaPartition]) -> None:
-        self.paused |= {(each.topic, each.partition) for each in parts}
-
-    def resume(self, parts: list[KafkaPartition]) -> None:
-        self.paused -= {(each.topic, each.partition) for each in parts}
 
 
 @pytest.fixture
@@ -225,15 +218,13 @@ def test_a_reader_that_rests_asks_for_nothing_until_the_next_read(consumer: Cons
     """An idle consumer would ask the broker twenty times a second."""
     reader = RangeReader({}, timeout_s=1)
     reader.rest()
-    assert consumer.paused == set()
-    consumer.script = [[message(ONE, 0)], [message(TWO, 4)], [message(ONE, 1)]]
+    consumer.script = [[message(ONE, 0), message(ONE, 1)], [message(TWO, 4)], [message(ONE, 2)]]
     reader.read_columns({ONE: (0, 1), TWO: (4, 5)})
     reader.rest()
     reader.rest()
-    assert consumer.paused == {ONE, TWO}
-    assert offsets(reader.read_columns({ONE: (1, 2)}), ONE) == [1]
-    assert consumer.paused == set()
-    assert consumer.assigned == {ONE: 0, TWO: 4}
+    assert consumer.assigned == {}
+    assert offsets(reader.read_columns({ONE: (1, 3)}), ONE) == [1, 2]
+    assert consumer.assigned == {ONE: 2, TWO: 5}
 
 
 def test_a_reader_is_closed_although_reading_ahead_has_failed(consumer: Consumer) -> None:

@@ -234,16 +234,25 @@ class RangeReader:
             self._ahead = ReadAhead(self._take_ahead)
 
     def rest(self) -> None:
-        """Pause all partitions: otherwise an idle reader asks the broker twenty times a second."""
+        """Give all partitions back: an idle reader would ask the broker twenty times a second.
+
+        Partitions that are only paused get their first record a second after they are resumed.
+        """
         self._end_ahead()
         if self._next and not self._is_resting:
-            self._consumer.pause([KafkaPartition(*part) for part in self._next])
+            self._consumer.incremental_unassign([KafkaPartition(*part) for part in self._next])
             self._is_resting = True
 
     def _wake(self) -> None:
         if self._is_resting:
             self._is_resting = False
-            self._consumer.resume([KafkaPartition(*part) for part in self._next])
+            # Behind what has been received for later batches.
+            self._consumer.incremental_assign(
+                [
+                    KafkaPartition(*part, max(at, self._of(part).last_offset + 1))
+                    for part, at in self._next.items()
+                ]
+            )
 
     def _take_ahead(self, most: int) -> int:
         messages = self._consumer.consume(most, _PATIENCE_S)
