@@ -57,6 +57,8 @@ def main() -> None:
     }
     if way == "own":
         config["penstock.slot.pool"] = ""
+        # Each query has a thread that stays; a session of this machine has room for ten otherwise.
+        config["spark.master"] = f"local[{int(count) + 8}]"
     began = time.monotonic()
     running = engine.run_on_spark(config)
     print(f"STARTED {time.monotonic() - began:.2f}", flush=True)
