@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+from starlette.responses import Response
 from starlette.types import Send
 
 from penstock.errors import (
@@ -29,12 +30,19 @@ _ALWAYS: tuple[Header, ...] = (
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
 )
+#: The same for a response of Starlette.
+NO_STORE = {name.decode(): value.decode() for name, value in _ALWAYS}
 _RETRY: tuple[Header, ...] = ((b"retry-after", b"1"),)
 #: Codes of errors that say that there is no such thing.
 _MISSING = frozenset({"unknown-store", "no-such-letter", "no-such-record"})
 _BAD_REQUEST = (InvalidArgumentError, UnsupportedOperationError, SerializationError)
 
 encoder = msgspec.json.Encoder()
+
+
+def json_response(model: Any) -> Response:
+    """Return the answer of a route: a model of the API."""
+    return Response(encoder.encode(model), 200, NO_STORE, "application/json")
 
 
 async def reply(

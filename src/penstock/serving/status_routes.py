@@ -20,7 +20,7 @@ from penstock.serving.key_text import key_form
 from penstock.serving.openapi import openapi_document
 from penstock.serving.parameters import LOCATION_PARAMETERS, bad_request, parameters, unquoted
 from penstock.serving.prometheus import CONTENT_TYPE, to_prometheus
-from penstock.serving.replies import encoder
+from penstock.serving.replies import NO_STORE, encoder, json_response
 from penstock.serving.store_routes import StoreRoutes
 from penstock.serving.wire.json_values import to_raw
 from penstock.serving.wire.models import (
@@ -38,10 +38,9 @@ from penstock.serving.wire.models import (
 
 T = TypeVar("T")
 
-_NO_STORE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 #: An SVG may contain scripts. The policy makes sure that a browser runs none of them.
 _SVG_HEADERS = {
-    **_NO_STORE,
+    **NO_STORE,
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
 }
 
@@ -70,24 +69,26 @@ class StatusRoutes:
         return [Route(path, answer, methods=["GET"]) for path, answer in paths.items()]
 
     async def openapi(self, request: Request) -> Response:
-        return _json(openapi_document())
+        return json_response(openapi_document())
 
     async def about(self, request: Request) -> Response:
         access: Access = request.scope["penstock.access"]
         name = self._application.application_id
-        return _json(
+        return json_response(
             AboutModel("application", name, package_version(), access.name.lower(), [*PAGES])
         )
 
     async def stores(self, request: Request) -> Response:
         application = self._application
         stores = [_store_model(info) for _, info in sorted(application.stores().items())]
-        return _json(StoresModel(application.application_id, stores))
+        return json_response(StoresModel(application.application_id, stores))
 
     async def metadata(self, request: Request) -> Response:
         application = self._application
         instances = [instance_model(each) for each in application.instances()]
-        return _json(MetadataModel(application.application_id, application.instance_id, instances))
+        return json_response(
+            MetadataModel(application.application_id, application.instance_id, instances)
+        )
 
     async def key_location(self, request: Request) -> Response:
         """Say where a key is read: Kafka Streams' ``queryMetadataForKey``."""
@@ -100,7 +101,7 @@ class StatusRoutes:
         partition = self._stores.partition(info, key)
         location = self._application.location(info.name, partition)
         owner = location.owner
-        return _json(
+        return json_response(
             KeyLocationModel(
                 info.name,
                 to_raw(key, info.key_serde, info.changelog),
@@ -117,7 +118,7 @@ class StatusRoutes:
         described: Mapping[str, Any] = await self._found(self._application.topology)
         body = TopologyModel(self._application.application_id, dict(described))
         # msgspec turns the model into plain values; orjson writes every value of the description.
-        return Response(orjson.dumps(msgspec.to_builtins(body)), 200, _NO_STORE, "application/json")
+        return Response(orjson.dumps(msgspec.to_builtins(body)), 200, NO_STORE, "application/json")
 
     async def topology_svg(self, request: Request) -> Response:
         picture = await self._found(self._application.topology_svg)
@@ -133,16 +134,12 @@ class StatusRoutes:
 
     async def metrics(self, request: Request) -> Response:
         found = await self._found(self._application.metrics)
-        return Response(to_prometheus(found), 200, _NO_STORE, CONTENT_TYPE.decode())
+        return Response(to_prometheus(found), 200, NO_STORE, CONTENT_TYPE.decode())
 
     async def _found(self, call: Callable[[], T]) -> T:
         """Call a function in a thread outside the pool of store readers, which may all be busy."""
         async with asyncio.timeout(self._request_s):
             return await asyncio.to_thread(call)
-
-
-def _json(model: Any) -> Response:
-    return Response(encoder.encode(model), 200, _NO_STORE, "application/json")
 
 
 def _health(health: Health, request: Request, *, is_up: bool) -> Response:
@@ -153,7 +150,7 @@ def _health(health: Health, request: Request, *, is_up: bool) -> Response:
     else:
         model = _health_model(health, status)
     code = 200 if is_up else 503
-    headers = _NO_STORE if is_up else {**_NO_STORE, "retry-after": "1"}
+    headers = NO_STORE if is_up else {**NO_STORE, "retry-after": "1"}
     return Response(encoder.encode(model), code, headers, "application/json")
 
 

@@ -28,12 +28,11 @@ from penstock.serving.application import Queryable
 from penstock.serving.console.files import PAGES, console_routes
 from penstock.serving.credentials import Access
 from penstock.serving.options import ServerOptions
-from penstock.serving.replies import encoder
+from penstock.serving.replies import json_response
 from penstock.serving.status.values import ApplicationStatus
 from penstock.serving.wire.models import AboutModel
 from penstock.sql.catalog.catalog import PersistentQuery
 
-_NO_STORE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 #: Pages of the server itself; those of an application are shown for each query.
 _OWN_PAGES = ("sql", "queries")
 
@@ -70,13 +69,15 @@ class ConsoleService:
         access: Access = request.scope["penstock.access"]
         name = self._node.options.service_id
         pages = [*(_OWN_PAGES if self._takes_statements else _OWN_PAGES[1:]), *PAGES]
-        return _json(AboutModel("sql-server", name, package_version(), access.name.lower(), pages))
+        return json_response(
+            AboutModel("sql-server", name, package_version(), access.name.lower(), pages)
+        )
 
     async def applications(self, request: Request) -> Response:
         """List the persistent queries with what each of them does on this server."""
         queries = sorted(self._node.engine.catalog.queries.items())
         found = await asyncio.to_thread(lambda: [self._described(query) for _, query in queries])
-        return _json(ApplicationsModel(self._node.options.service_id, found))
+        return json_response(ApplicationsModel(self._node.options.service_id, found))
 
     def _described(self, query: PersistentQuery) -> ApplicationModel:
         status = self._status(query.id)
@@ -104,10 +105,6 @@ class ConsoleService:
         with contextlib.suppress(PenstockError):
             return None if found is None else found.status(is_watched=False)
         return None
-
-
-def _json(model: Any) -> Response:
-    return Response(encoder.encode(model), 200, _NO_STORE, "application/json")
 
 
 def _mounted(path: str, application: ASGIApp) -> Mount:

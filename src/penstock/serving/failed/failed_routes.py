@@ -51,13 +51,12 @@ from penstock.serving.failed.values import (
 )
 from penstock.serving.options import Limits
 from penstock.serving.parameters import bad_request, parameters
-from penstock.serving.replies import encoder
+from penstock.serving.replies import json_response
 
 T = TypeVar("T")
 
 #: The only path that changes something.
 REDRIVE_PATH = "/failed-records/redrive"
-_NO_STORE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 _DEFAULT_LETTERS = 500
 _LIMIT = frozenset({"limit"})
 #: The newest records of a group that a list has, and the most bytes of each value.
@@ -86,14 +85,14 @@ class FailedRoutes:
     async def listed(self, request: Request) -> Response:
         given = parameters(request.scope["query_string"], _LIMIT)
         limit = min(given.limit or _DEFAULT_LETTERS, MOST_LETTERS)
-        return _json(await self._found(partial(self._listed, limit)))
+        return json_response(await self._found(partial(self._listed, limit)))
 
     async def one(self, request: Request) -> Response:
         parameters(request.scope["query_string"], frozenset())
         place = request.path_params["partition"], request.path_params["offset"]
         if not all(text.isascii() and text.isdigit() and len(text) <= 18 for text in place):
             raise bad_request("a letter is named by a partition and an offset")
-        return _json(await self._found(partial(self._one, *map(int, place))))
+        return json_response(await self._found(partial(self._one, *map(int, place))))
 
     async def redrive(self, request: Request) -> Response:
         if request.scope["penstock.access"] < Access.WRITE:
@@ -106,7 +105,7 @@ class FailedRoutes:
         if (wanted.group is None) == (not wanted.records):
             raise bad_request("give records or a group", "one of both, not both")
         by = _name(request.scope["penstock.caller"])
-        return _json(await self._found(partial(self._sent, wanted, by)))
+        return json_response(await self._found(partial(self._sent, wanted, by)))
 
     # Called in a thread
 
@@ -250,7 +249,3 @@ def _delivery(outcome: Outcome) -> DeliveryModel:
 def _name(caller: Caller) -> str:
     """Return who sends: the name of a user. A token has no name, and must not be told."""
     return caller.name or ("a token" if caller.digest else "anonymous")
-
-
-def _json(model: Any) -> Response:
-    return Response(encoder.encode(model), 200, _NO_STORE, "application/json")

@@ -35,11 +35,10 @@ from penstock.serving.journey.values import Access, Journeys, LiveTrace, Step, T
 from penstock.serving.options import Limits
 from penstock.serving.parameters import LIVE_PARAMETERS, bad_request, parameters
 from penstock.serving.past.models import CommitPointModel
-from penstock.serving.replies import encoder, problem
+from penstock.serving.replies import encoder, json_response, problem
 
 T = TypeVar("T")
 
-_NO_STORE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 _LIMIT = frozenset({"limit", "prefix"})
 _DEFAULT_RECORDS, _MOST_RECORDS = 50, 200
 _BUSY_S = 3.0
@@ -66,14 +65,14 @@ class JourneyRoutes:
 
     async def topics(self, request: Request) -> Response:
         parameters(request.scope["query_string"], frozenset())
-        return _json(await self._found(self._topics))
+        return json_response(await self._found(self._topics))
 
     async def records(self, request: Request) -> Response:
         """Return the newest records; ``prefix`` is the beginning of the serialized key."""
         given = parameters(request.scope["query_string"], _LIMIT)
         limit = min(given.limit or _DEFAULT_RECORDS, _MOST_RECORDS)
         topic = request.path_params["topic"]
-        return _json(await self._found(partial(self._records, topic, given.prefix, limit)))
+        return json_response(await self._found(partial(self._records, topic, given.prefix, limit)))
 
     async def one(self, request: Request) -> Response:
         parameters(request.scope["query_string"], frozenset())
@@ -82,7 +81,7 @@ class JourneyRoutes:
         if not all(text.isascii() and text.isdigit() and len(text) <= 18 for text in numbers):
             raise bad_request("a record is named by a topic, a partition and an offset")
         place = given["topic"], int(numbers[0]), int(numbers[1])
-        return _json(await self._found(partial(self._journey, place)))
+        return json_response(await self._found(partial(self._journey, place)))
 
     async def live(self, request: Request) -> Response:
         """Send the traces of the next records as events ``traces``."""
@@ -215,7 +214,3 @@ def _access(access: Access) -> AccessModel:
         window_start=access.window_start,
         is_known=access.is_known,
     )
-
-
-def _json(model: Any) -> Response:
-    return Response(encoder.encode(model), 200, _NO_STORE, "application/json")

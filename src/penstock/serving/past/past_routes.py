@@ -36,13 +36,12 @@ from penstock.serving.past.models import (
 )
 from penstock.serving.past.past_reader import Difference, PastReader
 from penstock.serving.past.values import Commit
-from penstock.serving.replies import encoder
+from penstock.serving.replies import json_response
 from penstock.serving.store_routes import StoreRoutes
 from penstock.serving.wire.json_values import NULL, to_raw
 
 T = TypeVar("T")
 
-_NO_STORE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 _DEFAULT_ROWS = 100
 _MOST_ROWS = 1_000
 
@@ -66,7 +65,9 @@ class PastRoutes:
     async def commits(self, request: Request) -> Response:
         parameters(request.scope["query_string"], frozenset())
         found = self._application.commits()
-        return _json(CommitsModel(self._application.application_id, [_point(c) for c in found]))
+        return json_response(
+            CommitsModel(self._application.application_id, [_point(c) for c in found])
+        )
 
     async def changes(self, request: Request) -> Response:
         given = parameters(request.scope["query_string"], CHANGES_PARAMETERS)
@@ -88,7 +89,9 @@ class PastRoutes:
             truncated = truncated or has_more
             if len(rows) >= limit:
                 break
-        return _json(DifferenceModel(info.name, _point(first), _point(second), rows, truncated))
+        return json_response(
+            DifferenceModel(info.name, _point(first), _point(second), rows, truncated)
+        )
 
     async def history(self, request: Request) -> Response:
         parts = _parts(request)
@@ -118,7 +121,7 @@ class PastRoutes:
             if changes:
                 break
         raw_key = to_raw(key, info.key_serde, info.changelog)
-        return _json(KeyHistoryModel(info.name, raw_key, changes, is_whole))
+        return json_response(KeyHistoryModel(info.name, raw_key, changes, is_whole))
 
     async def hot_keys(self, request: Request) -> Response:
         given = parameters(request.scope["query_string"], HOT_PARAMETERS)
@@ -132,7 +135,7 @@ class PastRoutes:
                 for key, count in keys
             ]
         found.sort(key=lambda each: -each.changes)
-        return _json(HotKeysModel(info.name, found[:limit]))
+        return json_response(HotKeysModel(info.name, found[:limit]))
 
     async def _found(self, call: Callable[[], T]) -> T:
         async with asyncio.timeout(self._request_s):
@@ -172,7 +175,3 @@ def _limit(given: int | None) -> int:
 def _parts(request: Request) -> list[bytes]:
     raw: bytes = request.scope["raw_path"]
     return raw.split(b"/")
-
-
-def _json(model: Any) -> Response:
-    return Response(encoder.encode(model), 200, _NO_STORE, "application/json")

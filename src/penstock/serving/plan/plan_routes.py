@@ -21,13 +21,12 @@ from penstock.serving.body import limited_body
 from penstock.serving.options import Limits
 from penstock.serving.parameters import parameters
 from penstock.serving.plan.models import PlanModel, PlanReportModel, SectionModel
-from penstock.serving.replies import encoder
+from penstock.serving.replies import json_response
 from penstock.topology.upgrades.fingerprint import PlanFingerprint
 from penstock.topology.upgrades.report import new_entry
 
 #: May be asked with POST by whoever may read: it changes nothing.
 PLAN_PATH = "/plan"
-_NO_STORE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 _MAKE = "make the file again: penstock plan APP.PY --export FILE"
 
 
@@ -45,7 +44,7 @@ class PlanRoutes:
         async with asyncio.timeout(self._limits.request_s):
             running = await asyncio.to_thread(self._application.plan)
         if request.method != "POST":
-            return _json(self._described(running))
+            return json_response(self._described(running))
         name, new = _read(await limited_body(request, self._limits.request_bytes))
         entry = new_entry(
             name,
@@ -55,7 +54,7 @@ class PlanRoutes:
             has_run=True,
             is_running=True,
         )
-        return _json(msgspec.convert(entry.to_json(), PlanReportModel))
+        return json_response(msgspec.convert(entry.to_json(), PlanReportModel))
 
     def _described(self, plan: PlanFingerprint) -> PlanModel:
         return PlanModel(
@@ -87,7 +86,3 @@ def _read(body: bytes) -> tuple[str, PlanFingerprint]:
             fix=f"{_MAKE}, with the version that runs here",
         )
     return name, plan
-
-
-def _json(model: Any) -> Response:
-    return Response(encoder.encode(model), 200, _NO_STORE, "application/json")

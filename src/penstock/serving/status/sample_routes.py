@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,7 +17,7 @@ from penstock.extras import package_version
 from penstock.serving.application import Queryable
 from penstock.serving.feed_routes import EventStream, FeedRoutes
 from penstock.serving.parameters import bad_request
-from penstock.serving.replies import encoder
+from penstock.serving.replies import NO_STORE, encoder, json_response
 from penstock.serving.status.history import Observation
 from penstock.serving.status.models import (
     HistoryModel,
@@ -32,7 +32,6 @@ from penstock.serving.wire.models import InstanceModel
 
 T = TypeVar("T")
 
-_NO_STORE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 _MOST_DIGITS = 18
 #: A reader of the feed gets a sign of life after this many seconds without a sample.
 _HEARTBEAT_S = 15.0
@@ -70,21 +69,21 @@ class SampleRoutes:
     async def status(self, request: Request) -> Response:
         _known(request)
         seen = await self._found(self._sampler.latest)
-        return Response(self._encoded(seen), 200, _NO_STORE, "application/json")
+        return Response(self._encoded(seen), 200, NO_STORE, "application/json")
 
     async def history(self, request: Request) -> Response:
         points = await self._found(lambda: self._sampler.points(_since(request)))
         name = self._application.application_id
-        return _json(HistoryModel(name, [point_model(point) for point in points]))
+        return json_response(HistoryModel(name, [point_model(point) for point in points]))
 
     async def heat(self, request: Request) -> Response:
         points = await self._found(lambda: self._sampler.points(_since(request)))
-        return _json(heat_model(self._application.application_id, points))
+        return json_response(heat_model(self._application.application_id, points))
 
     async def program(self, request: Request) -> Response:
         _known(request)
         program = await self._found(self._application.program)
-        return _json(program_model(self._application.application_id, program))
+        return json_response(program_model(self._application.application_id, program))
 
     async def feed(self, request: Request) -> Response:
         """Send each sample as an event ``status``; a reader that is slow misses some."""
@@ -156,10 +155,6 @@ class _Newest:
             return None
         self._is_new.clear()
         return self._seen
-
-
-def _json(model: Any) -> Response:
-    return Response(encoder.encode(model), 200, _NO_STORE, "application/json")
 
 
 def _known(request: Request, *names: str) -> None:
