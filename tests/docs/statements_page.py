@@ -32,7 +32,7 @@ INLINE = (
     "returned_rows", "field_type", "select", "order_part",
     "emit_part", "limit_part", "offset_part", "order_by", "emit", "emit_kind", "distinct",
     "window_part", "where_part", "group_part", "partition_part", "having_part", "order_item",
-    "direction", "nulls_order",
+    "direction", "nulls_order", "cut_part", "cut", "cut_number", "latest",
 )  # fmt: skip
 #: How rules that stay are called on the page.
 CALLED = {
@@ -42,7 +42,7 @@ CALLED = {
     "insert_select": "INSERT INTO … SELECT …", "select_items": "item [AS name], …",
     "relation": "source [JOIN source ON …]", "grouping": "expression, …",
     "unions": "[UNION ALL SELECT …]", "common_tables": "name AS (SELECT …), …",
-    "STRING": "'text'", "INTEGER": "n",
+    "STRING": "'text'", "INTEGER": "n", "CUT_AS": "AS",
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 
 from penstock.client.options import ClientOptions
-from penstock.client.sync_connection import reaching
+from penstock.client.sync_connection import cut_of, reaching
 from penstock.client.wire import Lines, Request, parsed
 
 
@@ -68,6 +68,8 @@ class AsyncChunks:
         self._response = response
         self._options = options
         self._chunks = response.aiter_bytes()
+        #: The number of the cut that the server answers from; None if it is not from a cut.
+        self.cut = cut_of(response)
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self

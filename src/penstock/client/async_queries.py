@@ -63,6 +63,14 @@ class AsyncRowStream:
         return self._reader.query_id
 
     @property
+    def cut(self) -> int | None:
+        """The number of the cut that answers, which is the time it was begun in milliseconds.
+
+        None if the query is not answered from a cut.
+        """
+        return None if self._chunks is None else self._chunks.cut
+
+    @property
     def continuation_token(self) -> str | None:
         """The last position that the server sent; a new query can continue after it."""
         return self._reader.continuation_token
@@ -84,7 +92,7 @@ class AsyncRowStream:
     async def result(self) -> QueryResult:
         """Read to the end and return all rows; a push query without LIMIT has no end."""
         rows = tuple([row async for row in self])
-        return QueryResult(self.columns, rows, self.query_id)
+        return QueryResult(self.columns, rows, self.query_id, self.cut)
 
     async def close(self) -> None:
         """End the query."""

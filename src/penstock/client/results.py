@@ -22,6 +22,8 @@ class QueryResult(Sequence[Row]):
     columns: Columns
     rows: tuple[Row, ...]
     query_id: str | None = None
+    #: The number of the cut of all queries that the rows are from; None without a cut.
+    cut: int | None = None
 
     @overload
     def __getitem__(self, at: int) -> Row: ...

@@ -69,6 +69,8 @@ class Chunks:
         self._response = response
         self._options = options
         self._chunks = response.iter_bytes()
+        #: The number of the cut that the server answers from; None if it is not from a cut.
+        self.cut = cut_of(response)
 
     def __iter__(self) -> Iterator[bytes]:
         return self
@@ -97,6 +99,12 @@ class Chunks:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def cut_of(response: httpx2.Response) -> int | None:
+    """Return the number of the cut that a server has answered from."""
+    text = response.headers.get("penstock-cut", "")
+    return int(text) if text.isdecimal() else None
 
 
 @contextmanager

@@ -51,6 +51,14 @@ class RowStream:
         return self._reader.query_id
 
     @property
+    def cut(self) -> int | None:
+        """The number of the cut that answers, which is the time it was begun in milliseconds.
+
+        None if the query is not answered from a cut.
+        """
+        return self._chunks.cut
+
+    @property
     def continuation_token(self) -> str | None:
         """The last position that the server sent; a new query can continue after it."""
         return self._reader.continuation_token
@@ -79,7 +87,7 @@ class RowStream:
     def result(self) -> QueryResult:
         """Read to the end and return all rows; a push query without LIMIT has no end."""
         rows = tuple(self)
-        return QueryResult(self.columns, rows, self.query_id)
+        return QueryResult(self.columns, rows, self.query_id, self.cut)
 
     def close(self) -> None:
         """End the query."""

@@ -159,6 +159,8 @@ def test_the_total_of_all_balances_is_0_in_every_answer_while_threads_are_killed
                         # The cut may be gone by now.
                         _, same = pull(client, ROWS, str(again))
                         differences += dict(same) != dict(alone)
+                        named, same = pull(client, f"{ROWS[:-1]} AS OF CUT {again};", "none")
+                        differences += named != again or dict(same) != dict(alone)
                 if asked * (kills + 1) >= pulls * (killed + 1):
                     kill_a_thread(server)
                     killed += 1

@@ -79,6 +79,8 @@ class FakeServer:
         self.does_push_end = False
         #: Whether push queries send nothing at all.
         self.is_silent = False
+        #: The cut that pull queries are answered from, if they are.
+        self.cut: int | None = None
         self.sequence = 0
         self.url = ""
 
@@ -222,7 +224,7 @@ class FakeServer:
             return Response("rowtime: 1, key: a, value: {}\nrowtime: 2, key: b, value: {}\n")
         found = re.match(
             r"SELECT (.+?) FROM (\S+?)(?: WHERE (\w+) (?:= '([^']*)'|IN \((.*?)\)))?"
-            r"( EMIT CHANGES)?;",
+            r"( EMIT CHANGES)?(?: AS OF CUT \w+)?;",
             sql,
             re.IGNORECASE,
         )
@@ -247,7 +249,8 @@ class FakeServer:
             if source.kind == "TABLE" and "penstock.changes" in request.headers["accept"]:
                 header["keyColumns"] = names[:1]
             return StreamingResponse(self._push([header, *self.push_rows]), media_type=DELIMITED)
-        return Response(_lines(lines), media_type=DELIMITED)
+        headers = {"penstock-cut": str(self.cut)} if self.cut is not None else {}
+        return Response(_lines(lines), headers=headers, media_type=DELIMITED)
 
     async def _push(self, lines: list[Any]) -> AsyncIterator[bytes]:
         self.open_queries += 1

@@ -333,4 +333,4 @@ def test_what_may_follow_is_always_named() -> None:
     """Where a statement must end, the error says so."""
     with pytest.raises(ParseError) as refused:
         parse_statement("SELECT * FROM s LIMIT 1 OFFSET 1 1")
-    assert refused.value.message == "unexpected '1'; expected the end of the statement"
+    assert refused.value.message == "unexpected '1'; expected AS OF CUT or the end of the statement"

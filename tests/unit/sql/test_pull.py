@@ -60,6 +60,7 @@ def answer(engine: SqlEngine, running: LocalQueries, sql: str) -> list[tuple[Any
         ("SELECT DISTINCT town FROM people offset ORDER BY town OFFSET 1", [("Ulm",)]),
         ("SELECT id FROM people ORDER BY age NULLS FIRST LIMIT 1", [("4",)]),
         ("SELECT age * 2 AS a FROM people ORDER BY a LIMIT 1", [(60,)]),
+        ("WITH old AS (SELECT id, age FROM people WHERE age > 40) SELECT id FROM old", [("2",)]),
         (
             "SELECT town, MAX(age), COUNT(*) FROM people GROUP BY town ORDER BY MAX(age)",
             [("Bonn", 40, 2), ("Ulm", 50, 2)],

@@ -16,6 +16,7 @@ from penstock.server.errors import BadRequestError
 from penstock.server.host import QueryHost
 from penstock.server.pull.replicas import Replicas
 from penstock.server.reading import Topics
+from penstock.sql.ast.queries import Cut
 from penstock.sql.catalog.catalog import DataSource, PersistentQuery
 
 _log = logging.getLogger("penstock.server")
@@ -56,6 +57,11 @@ def wanted_cut(text: str | None) -> int | None:
         f"penstock.read.cut is {text!r:.100}, which is no cut",
         fix="send 'latest', the number of a cut, or 'none'",
     )
+
+
+def cut_number(cut: Cut) -> int:
+    """Return the number of a cut that a statement names, or ``LATEST``."""
+    return LATEST if cut.number is None else cut.number
 
 
 class ServerCuts:
@@ -150,19 +156,13 @@ class ServerCuts:
             return None
         numbered = next((each for each in self._kept if each.number == wanted), None)
         if numbered is None:
-            there = ", ".join(str(each.number) for each in self._kept) or "none"
-            raise NoCutError(
-                "cut-gone",
-                f"the server has no cut {wanted} that could be read; it has {there}",
-                fix="read the newest with SET 'penstock.read.cut'='latest'; the last"
-                f" {_KEPT} are kept while somebody reads them",
-            )
+            raise _gone(wanted, self._kept)
         _check_covered(numbered, sources)
         if not _has(numbered, sources):
             raise NoCutError(
                 "not-in-cut",
                 f"cut {wanted} was taken before anybody asked for all of what this query reads",
-                fix="read the newest cut: SET 'penstock.read.cut'='latest'",
+                fix="read the newest: AS OF CUT LATEST, or SET 'penstock.read.cut'='latest'",
             )
         return numbered
 
@@ -261,13 +261,25 @@ def _has_stream(cut: ServerCut, source: DataSource) -> bool:
     return any(topic == source.topic for topic, _ in cut.positions)
 
 
+def _gone(wanted: int, kept: Sequence[ServerCut]) -> NoCutError:
+    there = "there is no cut now"
+    if kept:
+        there = f"the oldest is {kept[0].number}, and the newest is {kept[-1].number}"
+    return NoCutError(
+        "cut-gone",
+        f"the server has no cut {wanted} that could be read: {there}",
+        fix="read the newest with AS OF CUT LATEST, or with SET 'penstock.read.cut'='latest'; the"
+        f" last {_KEPT} are kept while somebody reads them",
+    )
+
+
 def _check_covered(cut: ServerCut, sources: Sequence[DataSource]) -> None:
     for source in sources:
         if source.topic in cut.left_out:
             raise NoCutError(
                 "not-in-cut",
                 f"cuts do not contain {source.name}: {cut.left_out[source.topic]}",
-                fix="let the query go on, or read without penstock.read.cut",
+                fix="let the query go on, or read without AS OF CUT and penstock.read.cut",
             )
 
 

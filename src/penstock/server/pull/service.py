@@ -11,7 +11,7 @@ from typing import Any
 from penstock.kafka.topic_reader import Positions, has_reached
 from penstock.kernel.record_queue import RawRecord
 from penstock.server.cuts.server_cut import ServerCut
-from penstock.server.cuts.service import READ_CUT, REQUEST_CUT, ServerCuts, wanted_cut
+from penstock.server.cuts.service import READ_CUT, REQUEST_CUT, ServerCuts, cut_number, wanted_cut
 from penstock.server.errors import BadRequestError, BusyError, NotReadyError, ServerError
 from penstock.server.host import QueryHost
 from penstock.server.positions import from_token
@@ -131,8 +131,14 @@ class PullService:
             shape, properties, lambda literals: prepare(session, sql, literals), catalog
         )
 
-    def freshness(self, properties: Mapping[str, Any], request: Mapping[str, Any]) -> Freshness:
-        """Return how new the answer must be, by the request and the settings."""
+    def freshness(
+        self, bound: BoundPull, properties: Mapping[str, Any], request: Mapping[str, Any]
+    ) -> Freshness:
+        """Return how new the answer must be, by the statement, the request and the settings."""
+        fresh, cut = self._by_settings(properties, request), bound.prepared.query.query.cut
+        return fresh if cut is None else replace(fresh, wanted_cut=cut_number(cut))
+
+    def _by_settings(self, properties: Mapping[str, Any], request: Mapping[str, Any]) -> Freshness:
         engine = self._host.engine
         if not (properties or request or self._has_defaults or engine.catalog.system):
             return ANY_AGE

@@ -10,7 +10,14 @@ from typing import Any
 from uuid import uuid4
 
 from penstock.kafka.topic_reader import Positions
-from penstock.server.cuts.service import LATEST, READ_CUT, REQUEST_CUT, ServerCuts, wanted_cut
+from penstock.server.cuts.service import (
+    LATEST,
+    READ_CUT,
+    REQUEST_CUT,
+    ServerCuts,
+    cut_number,
+    wanted_cut,
+)
 from penstock.server.errors import (
     BadRequestError,
     BadStatementError,
@@ -349,16 +356,19 @@ def _cut_of(
     Raises:
         BadStatementError: ``push-cut``: the query is not over the rows of one table.
     """
-    wanted = wanted_cut(request.get(REQUEST_CUT, session.settings.get(READ_CUT)))
+    if query.plan.cut is not None:
+        wanted: int | None = cut_number(query.plan.cut)
+    else:
+        wanted = wanted_cut(request.get(REQUEST_CUT, session.settings.get(READ_CUT)))
     if wanted is None:
         return None
     source = None if rows is None else session.catalog.sources[rows.source.name]
     if source is None or not source.is_table or wanted != LATEST:
         raise BadStatementError(
             "push-cut",
-            "with penstock.read.cut a push query selects rows of one table, from new cuts only",
-            fix="make a table of it with CREATE TABLE ... AS SELECT, and select from that with"
-            " 'penstock.read.cut'='latest'; or set it to 'none'",
+            "over cuts, a push query selects rows of one table, and gets those of new cuts only",
+            fix="make a table of it with CREATE TABLE ... AS SELECT, and select from that AS OF CUT"
+            " LATEST; or leave out AS OF CUT and set 'penstock.read.cut' to 'none'",
             statement=query.plan.sql or None,
         )
     return source

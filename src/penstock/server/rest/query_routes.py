@@ -189,7 +189,7 @@ class _Endpoint:
         if not isinstance(asked, PrintTopic):
             services.check_access(asked, caller.access)
         if isinstance(asked, BoundPull):
-            fresh = services.pull.freshness(request.settings, request.request)
+            fresh = services.pull.freshness(asked, request.settings, request.request)
             await PullAnswer(services, asked, fresh, factory).send(receive, send)
         elif isinstance(asked, PrintTopic):
             if self._is_stream and factory not in (DelimitedForm, ChangesForm):

@@ -76,7 +76,7 @@ class QuerySocket:
 
     async def _pull(self, bound: BoundPull, request: QueryRequest, websocket: WebSocket) -> None:
         pull, left = self._services.pull, threading.Event()
-        fresh = pull.freshness(request.settings, request.request)
+        fresh = pull.freshness(bound, request.settings, request.request)
         with self._services.pull_place(bound) as sent:
             rows = ThreadedRows(self._services.threads, lambda: pull.rows(bound, fresh, left))
             try:

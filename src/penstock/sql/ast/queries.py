@@ -171,6 +171,13 @@ class CommonTable(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Cut(Node):
+    """``AS OF CUT n``: the cut of all queries that answers; without a number, the newest."""
+
+    number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Query(Node):
     """A SELECT. Without ``emit`` it is a pull query, unless it is part of CREATE or INSERT."""
 
@@ -187,7 +194,8 @@ class Query(Node):
     emit: Emit | None = None
     limit: int | None = None
     offset: int | None = None
+    cut: Cut | None = None
     is_distinct: bool = False
     common_tables: tuple[CommonTable, ...] = ()
-    #: The queries after UNION ALL. ORDER BY, EMIT, LIMIT and OFFSET apply to the whole query.
+    #: The queries after UNION ALL. ORDER BY and everything behind it apply to the whole query.
     union_all: tuple[Query, ...] = ()

@@ -14,13 +14,14 @@ from penstock.sql.ast.expressions import BooleanLiteral, Expression, IntervalLit
 from penstock.sql.builders.rules import builds
 
 _MAX_INT = 2**31 - 1
+_MAX_LONG = 2**63 - 1
 
 
 @builds("query")
 def query(
     span: Span | None, common_tables: Any, select: ast.Query, unions: Any, *parts: Any
 ) -> ast.Query:
-    order_by, emit, limit, offset = parts
+    order_by, emit, limit, offset, cut = parts
     return replace(
         select,
         union_all=unions,
@@ -28,6 +29,7 @@ def query(
         emit=emit,
         limit=limit,
         offset=offset,
+        cut=cut,
         common_tables=common_tables or (),
         span=span,
     )
@@ -227,7 +229,7 @@ def inner_value(_: Span | None, value: Any) -> Any:
 @builds("time_span")
 def time_span(span: Span | None, count: Token | IntervalLiteral, unit: Any = None) -> ast.TimeSpan:
     if isinstance(count, Token):
-        return ast.TimeSpan(whole(span, count, 2**63 - 1), unit, span=span)
+        return ast.TimeSpan(whole(span, count, _MAX_LONG), unit, span=span)
     if count.count < 0 or count.unit not in ast.UNIT_MS:
         raise ParseError(
             "bad-interval",
@@ -260,6 +262,16 @@ def word(_: Span | None, token: Token) -> str:
 @builds("limit", "offset", "print_interval", "schema_id")
 def count(span: Span | None, token: Token) -> int:
     return whole(span, token, _MAX_INT)
+
+
+@builds("cut")
+def cut(span: Span | None, _: Token, number: Token | None) -> ast.Cut:
+    return ast.Cut(None if number is None else whole(span, number, _MAX_LONG), span=span)
+
+
+@builds("latest")
+def latest(_: Span | None) -> None:
+    """Stand for the newest cut, which has no number yet."""
 
 
 def whole(span: Span | None, token: Token, largest: int) -> int:

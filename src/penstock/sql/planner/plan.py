@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from penstock.sql.ast.expressions import ColumnRef, Expression, FunctionCall
+from penstock.sql.ast.queries import Cut
 from penstock.sql.ast.walk import walk
 from penstock.sql.catalog.catalog import DataSource
 from penstock.sql.catalog.schema import SourceColumn
@@ -43,6 +44,8 @@ class QueryPlan:
     limit: int | None = None
     #: How many rows a push query skips before the first one that it returns.
     offset: int = 0
+    #: The cut of all queries that a server answers from.
+    cut: Cut | None = None
     #: The settings at the creation of the query, with later changes of ALTER SYSTEM.
     settings: tuple[tuple[str, str], ...] = ()
     #: The settings that SET changed for this query; ALTER SYSTEM does not override them.

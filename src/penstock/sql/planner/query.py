@@ -84,7 +84,7 @@ class Planner:
         """Plan SELECT ... EMIT CHANGES, whose rows go to the client."""
         _, result = self._planned(query, is_persistent=False)
         plan = self._plan(query_id, result, None)
-        return replace(plan, limit=query.limit, offset=query.offset or 0)
+        return replace(plan, limit=query.limit, offset=query.offset or 0, cut=query.cut)
 
     def _planned(
         self,
@@ -96,6 +96,8 @@ class Planner:
         wanted: Wanted = _ANYTHING,
         is_inner: bool = False,
     ) -> tuple[Analysis, Projected]:
+        if is_persistent:
+            _refuse_cut(query, is_inner=is_inner)
         query = inlined(query)
         if query.union_all:
             return self._united(query, is_persistent, target, prefix)
@@ -204,6 +206,24 @@ def _refuse_unsupported(query: Query) -> None:
                 fix=fix,
                 span=node.span,
             )
+
+
+def _refuse_cut(query: Query, *, is_inner: bool) -> None:
+    if query.cut is None:
+        return
+    if is_inner:
+        raise AnalysisError(
+            "as-of-cut",
+            "AS OF CUT stands in an inner query, but a cut holds for the whole statement",
+            fix="write it at the end of the outer query",
+            span=query.cut.span,
+        )
+    raise AnalysisError(
+        "as-of-cut",
+        "a query that fills a stream or table never ends, and a cut is one moment",
+        fix="leave AS OF CUT out here, and ask for a cut in the SELECT that reads the result",
+        span=query.cut.span,
+    )
 
 
 def _check_ttl(properties: WithProperties, result: Projected) -> None:

@@ -11,7 +11,7 @@ from penstock.runtime.local.column_batches import BatchReport
 from penstock.runtime.local.kept import KeptApplication
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.sql.processing_log import ProcessingLogSettings
-from penstock.sql.queries.push import PushQuery, Row
+from penstock.sql.queries.push import PushQuery, Row, refuse_cut
 from penstock.sql.results import OutgoingRecord
 from penstock.topology.nodes import Source
 from penstock.topology.topology import Topology
@@ -153,6 +153,7 @@ class LocalQueries:
 
     def subscribe(self, query: PushQuery) -> Subscription:
         """Run a push query beside the others; it sees records from now on."""
+        refuse_cut(query.plan.cut)
         local = LocalQuery(
             query.id, f"push-{query.id}", query.topology, log=self._log, statement=query.plan.sql
         )

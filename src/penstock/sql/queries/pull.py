@@ -20,8 +20,9 @@ from penstock.sql.ast.walk import walk
 from penstock.sql.catalog.catalog import Catalog
 from penstock.sql.catalog.schema import SourceColumn
 from penstock.sql.planner.plan import QueryPlan
+from penstock.sql.planner.subqueries import inlined
 from penstock.sql.python_values import row_converter
-from penstock.sql.queries.push import PushQuery, Row, page
+from penstock.sql.queries.push import PushQuery, Row, page, refuse_cut
 from penstock.topology.topology import Topology
 
 _ORDER = "KSQL_ORDER_"
@@ -39,7 +40,7 @@ def as_push_query(query: Query) -> Query:
     _refuse_over(query)
     if query.union_all:
         _check_union(query)
-        return replace(query, order_by=(), limit=None, offset=None, emit="CHANGES")
+        return replace(query, order_by=(), limit=None, offset=None, emit="CHANGES", cut=None)
     aliases = {i.alias: i.expression for i in query.items if isinstance(i, SelectColumn)}
     hidden = tuple(
         SelectColumn(_meant(item.expression, aliases), f"{_ORDER}{place}", span=item.span)
@@ -53,6 +54,7 @@ def as_push_query(query: Query) -> Query:
         limit=None,
         offset=None,
         emit="CHANGES",
+        cut=None,
     )
 
 
@@ -97,7 +99,7 @@ def pulled_catalog(query: Query, catalog: Catalog) -> Catalog:
 
     Each row is read once, so every aggregate can be used. Joins still need tables.
     """
-    found = catalog.copy()
+    found, query = catalog.copy(), inlined(query)
     if any(isinstance(node, InQuery | Exists) for node in walk(query)):
         # A row may be read before its partner, so both sides must be tables.
         return found
@@ -154,7 +156,12 @@ class PullQuery:
         return tuple(c for c in self.push.columns if not c.name.startswith(_ORDER))
 
     def rows(self, read: ReadTopic) -> list[Row]:
-        """Answer the query from the records of its topics; dates are those of ``datetime``."""
+        """Answer the query from the records of its topics; dates are those of ``datetime``.
+
+        Raises:
+            AnalysisError: ``as-of-cut``: only a server has cuts.
+        """
+        refuse_cut(self.query.cut)
         return [*map(row_converter(self.columns), self.finished(self.results(read)))]
 
     def finished(self, found: Iterable[Row]) -> list[Row]:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from penstock.model.sql.errors import AnalysisError
 from penstock.model.windows.windowed import Windowed
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.sql.ast.expressions import ColumnRef
+from penstock.sql.ast.queries import Cut
 from penstock.sql.catalog.schema import WINDOW_COLUMNS, SourceColumn
 from penstock.sql.planner.lowering.rows import row_serde
 from penstock.sql.planner.plan import QueryPlan
@@ -111,6 +113,17 @@ class PushQuery:
         """Return the rows of a local query's records."""
         own = (record for record in records if record.topic == self.id)
         return list(self.read((record.key, record.value) for record in own))
+
+
+def refuse_cut(cut: Cut | None) -> None:
+    """Refuse ``AS OF CUT`` where no server answers."""
+    if cut is not None:
+        raise AnalysisError(
+            "as-of-cut",
+            "AS OF CUT is answered by an SQL server, which takes the cuts; this is none",
+            fix="send the statement to a server, or leave AS OF CUT out",
+            span=cut.span,
+        )
 
 
 def page(rows: Iterable[Row], offset: int, limit: int | None) -> Iterator[Row]:

@@ -41,7 +41,7 @@ from penstock.sql.queries.following import todo
 from penstock.sql.queries.idle import wait_until_idle
 from penstock.sql.queries.paused import PausedQueries, paused_topic
 from penstock.sql.queries.pull import PullQuery
-from penstock.sql.queries.push import PushQuery, Row
+from penstock.sql.queries.push import PushQuery, Row, refuse_cut
 from penstock.sql.queries.spark_push import RunningPush
 from penstock.sql.results import OutgoingRecord
 from penstock.sql.setting_names import STREAMS_PREFIX, reaches_running_queries
@@ -397,6 +397,7 @@ class SparkQueries:
 
     def push(self, query: PushQuery) -> RunningPush:
         """Start a push query; the caller reads its rows and closes it."""
+        refuse_cut(query.plan.cut)
         self.make_topics()
         self._admin.create_topic(query.id)
         application = self._started(query.plan, query.topology)

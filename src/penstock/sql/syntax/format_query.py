@@ -28,6 +28,9 @@ def format_query(query: ast.Query) -> str:
         parts.append(f"LIMIT {query.limit}")
     if query.offset is not None:
         parts.append(f"OFFSET {query.offset}")
+    if query.cut is not None:
+        number = query.cut.number
+        parts.append(f"AS OF CUT {'LATEST' if number is None else number}")
     return " ".join(parts)
 
 

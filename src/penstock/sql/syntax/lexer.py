@@ -46,6 +46,9 @@ _KEYWORD_BEFORE_KIND: dict[str, frozenset[str]] = {
     "OFFSET": frozenset(("INTEGER",)),
 }
 
+#: The AS of ``AS OF CUT``: another terminal than that of an alias, for one token of lookahead.
+CUT_AS = "CUT_AS"
+
 _TOKEN = re.compile(
     r"""
     (?P<SKIP> \s+ | --[^\n]* | /\*.*?\*/ )
@@ -284,6 +287,8 @@ class GrammarLexer(Lexer):
 
     def _word_kind(self, lexemes: Sequence[Lexeme], i: int, parser_state: Any) -> str:
         word = lexemes[i].value
+        if word == "AS" and _begins_cut(lexemes, i) and accepts(parser_state, CUT_AS):
+            return CUT_AS
         keyword = self._names.get(word)
         if keyword is None:
             return "IDENT"
@@ -294,6 +299,11 @@ class GrammarLexer(Lexer):
         if _is_name(word, lexemes[i + 1 : i + 2]) and accepts(parser_state, "IDENT"):
             return "IDENT"
         return keyword
+
+
+def _begins_cut(lexemes: Sequence[Lexeme], i: int) -> bool:
+    """Return whether AS begins ``AS OF CUT``, and not an alias."""
+    return [each.value for each in lexemes[i + 1 : i + 3]] == ["OF", "CUT"]
 
 
 def _is_name(word: str, after: Sequence[Lexeme]) -> bool:

@@ -21,7 +21,15 @@ from penstock.sql.ast.statements import Statement
 from penstock.sql.ast.types import TypeNode
 from penstock.sql.builders.expressions import refuse_too_large
 from penstock.sql.builders.rules import build, token_span
-from penstock.sql.syntax.lexer import GrammarLexer, Lexeme, SourceText, accepts, scan, split
+from penstock.sql.syntax.lexer import (
+    CUT_AS,
+    GrammarLexer,
+    Lexeme,
+    SourceText,
+    accepts,
+    scan,
+    split,
+)
 from penstock.sql.syntax.unsupported import unsupported_error
 
 _NO_VARIABLES: Mapping[str, str] = {}
@@ -208,6 +216,7 @@ _KINDS = {
     "DECIMAL": "a number",
     "FLOAT": "a number",
     "LAMBDA_OPEN": "'('",
+    CUT_AS: "AS OF CUT",
     "$END": "the end of the statement",
 }
 

@@ -71,6 +71,7 @@ _STATEMENTS = (
     ),
 )  # fmt: skip
 
+_BEFORE_CUT = ("WHERE", "GROUP", "HAVING", "WINDOW", "ORDER", "EMIT", "LIMIT", "OFFSET", "JOIN")
 _CLAUSES = (
     _clause("UNION without ALL", "UNION SELECT | UNION DISTINCT | UNION (",
             "write UNION ALL, and SELECT DISTINCT over it where rows may come only once"),
@@ -93,7 +94,10 @@ _CLAUSES = (
     _clause("FOR UPDATE", "FOR UPDATE | FOR SHARE", "leave it out: queries lock nothing"),
     _clause("FOR SYSTEM_TIME without AS OF", "FOR SYSTEM_TIME BETWEEN | FOR SYSTEM_TIME FROM",
             "write FOR SYSTEM_TIME AS OF PROCTIME(), or leave it out"),
-    _clause("AS OF", "AS OF", "filter by ROWTIME"),
+    _clause("AS OF CUT before the end of a query",
+            " | ".join(f"AS OF CUT * {word}" for word in _BEFORE_CUT),
+            "write AS OF CUT behind everything else"),
+    _clause("AS OF", "AS OF", "write AS OF CUT n at the end of a pull query, or filter by ROWTIME"),
     _clause("ILIKE", "ILIKE *", "write LCASE(text) LIKE 'pattern'"),
     _clause("SIMILAR TO", "SIMILAR TO | RLIKE * | REGEXP *",
             "write REGEXP_EXTRACT('pattern', text) IS NOT NULL"),

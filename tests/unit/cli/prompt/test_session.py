@@ -7,6 +7,7 @@ Exercises ``prompt.session``, ``statement_kind``, ``query_view``, ``prompt.scree
 import io
 import json
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -85,6 +86,17 @@ def test_rows_of_a_push_query_come_one_by_one_until_the_limit(
     assert any(line.startswith("ID") for line in lines)
     assert any(line.startswith("y") and line.rstrip().endswith("2") for line in lines)
     assert not any(line.startswith("z ") for line in lines)
+
+
+def test_an_answer_from_a_cut_says_its_number_and_its_age(server: FakeServer, desk: Desk) -> None:
+    assert desk.session.run("SELECT * FROM ORDERS;")
+    assert "cut" not in desk.text()
+    server.cut = int(time.time() * 1000) - 2_500
+    assert desk.session.run("SELECT * FROM ORDERS AS OF CUT LATEST;")
+    found = re.search(r"2 rows \(\d+\.\d+ s\), cut (\d+) of (\d+\.\d) s ago", desk.text())
+    assert found is not None
+    assert int(found[1]) == server.cut
+    assert 2.5 <= float(found[2]) < 30
 
 
 TOTALS = [["x", 1], ["y", 2], {"tombstone": ["x", None]}, ["y", 3], ["z", 4]]

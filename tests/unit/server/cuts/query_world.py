@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import random
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -168,9 +169,15 @@ class ChainedWorld:
 
     def pull(self, sql: str, cut: str | int = "latest") -> tuple[int, list[tuple[Any, ...]]]:
         """Answer a query from a cut; return the cut's number, and the rows."""
+        return self.ask(sql, {"penstock.read.cut": str(cut)})
+
+    def ask(
+        self, sql: str, settings: Mapping[str, str] = MappingProxyType({})
+    ) -> tuple[int, list[tuple[Any, ...]]]:
+        """Answer a query from the cut that its text or the settings name."""
         pull = self.services.pull
-        bound = pull.plan(sql, {"penstock.read.cut": str(cut)}, {})
-        fresh = pull.at_cut(bound, pull.freshness({"penstock.read.cut": str(cut)}, {}))
+        bound = pull.plan(sql, settings, {})
+        fresh = pull.at_cut(bound, pull.freshness(bound, settings, {}))
         assert fresh.cut is not None
         return fresh.cut.number, [tuple(row) for row in pull.rows(bound, fresh)]
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -134,10 +136,37 @@ def test_a_stream_ends_where_the_cut_does(world: ChainedWorld) -> None:
     assert sum(amount for (amount,) in rows) == sum(each for _, each in plus)
 
 
-def test_a_cut_that_is_gone_is_named_with_those_that_are_there(world: ChainedWorld) -> None:
+def test_a_cut_that_is_gone_is_named_with_the_oldest_and_the_newest(
+    world: ChainedWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_LEAST_S", 0.2)
     number, _ = world.pull(ROWS)
-    with pytest.raises(ServerError, match=rf"no cut 17 that could be read; it has .*{number}"):
-        world.pull(ROWS, 17)
+    with pytest.raises(
+        ServerError,
+        match=r"no cut 17 that could be read: the oldest is (\d+), and the newest is (\d+)",
+    ) as refused:
+        world.ask(of_cut(ROWS, 17))
+    oldest, newest = (int(text) for text in re.findall(r"is (\d+)", refused.value.message))
+    assert oldest <= number <= newest
+
+
+def test_a_statement_names_the_cut_that_it_reads(world: ChainedWorld) -> None:
+    """By number or as LATEST; over the setting, which the statement may differ from."""
+    with world.moving():
+        for sql in (CREDITS, DEBITS, ROWS):
+            world.pull(sql)
+        number, rows = world.ask(of_cut(ROWS, "LATEST"))
+        for settings in ({}, {"penstock.read.cut": "17"}):
+            found, plus = world.ask(of_cut(CREDITS, number), settings)
+            assert found == number
+        _, minus = world.ask(of_cut(DEBITS, number))
+        assert world.ask(of_cut(SUM, number)) == (number, [(0,)])
+    taken = dict(minus)
+    assert dict(rows) == {account: amount - taken[account] for account, amount in plus}
+
+
+def of_cut(sql: str, cut: str | int) -> str:
+    return f"{sql.removesuffix(';')} AS OF CUT {cut};"
 
 
 def test_a_word_that_is_no_cut_is_refused(world: ChainedWorld) -> None:
@@ -145,9 +174,15 @@ def test_a_word_that_is_no_cut_is_refused(world: ChainedWorld) -> None:
         world.pull(ROWS, "newest")
 
 
-def test_a_push_query_gets_whole_cuts(world: ChainedWorld) -> None:
+@pytest.mark.parametrize(
+    ("sql", "settings"),
+    [(TOTALS, {"penstock.read.cut": "latest"}), (f"{TOTALS[:-1]} AS OF CUT LATEST;", {})],
+)
+def test_a_push_query_gets_whole_cuts(
+    world: ChainedWorld, sql: str, settings: dict[str, str]
+) -> None:
     """No row of the total is one that was there only between two queries."""
-    totals = asyncio.run(pushed(world, TOTALS, 6))
+    totals = asyncio.run(pushed(world, sql, 6, settings))
     assert totals == [[(0,)]] * 6
 
 
@@ -165,12 +200,19 @@ def test_a_push_query_that_no_cut_can_answer_is_refused(world: ChainedWorld) -> 
     for sql in (SUMS, "SELECT amount FROM transactions EMIT CHANGES;"):
         with pytest.raises(BadStatementError, match="a push query selects rows of one table"):
             world.services.push.plan(sql, {"penstock.read.cut": "latest"}, {}, {})
+    with pytest.raises(BadStatementError, match="gets those of new cuts only"):
+        world.services.push.plan(of_cut(TOTALS, 17), {}, {}, {})
 
 
-async def pushed(world: ChainedWorld, sql: str, count: int) -> list[list[tuple[Any, ...]]]:
+LATEST_CUT = MappingProxyType({"penstock.read.cut": "latest"})
+
+
+async def pushed(
+    world: ChainedWorld, sql: str, count: int, given: Mapping[str, str] = LATEST_CUT
+) -> list[list[tuple[Any, ...]]]:
     """Return the first deliveries of a push query over cuts, while money moves."""
     push = world.services.push
-    settings = {"penstock.read.cut": "latest", "auto.offset.reset": "earliest"}
+    settings = {"auto.offset.reset": "earliest", **given}
     found: list[list[tuple[Any, ...]]] = []
     with world.moving():
         opened = push.open(push.plan(sql, settings, {}, {}), asyncio.get_running_loop())

@@ -225,10 +225,10 @@ def test_an_answer_can_be_demanded_at_a_position(users: QueryWorld) -> None:
     assert list(pull.rows(bound, ANY)) == [("ann", 20)]
     add_user(users, "ann", 50)
     ends = users.topics.ends(users.topics.places(["users"]))
-    fresh = pull.freshness({}, {CONSISTENCY: to_token(ends)})
+    fresh = pull.freshness(bound, {}, {CONSISTENCY: to_token(ends)})
     assert list(pull.rows(bound, fresh)) == [("ann", 50)]
     assert pull.positions(bound) == ends
-    assert pull.freshness({TOKENS_ENABLED: "true"}, {}).sends_token
+    assert pull.freshness(bound, {TOKENS_ENABLED: "true"}, {}).sends_token
 
 
 def test_an_answer_that_is_too_old_is_refused(users: QueryWorld) -> None:
@@ -236,7 +236,7 @@ def test_an_answer_that_is_too_old_is_refused(users: QueryWorld) -> None:
     bound = users.services.pull.plan("SELECT * FROM users WHERE id = 'ann';", {}, {})
     replica = users.services.replicas.of(users.host.engine.sources["USERS"], 20)
     replica._ends = {place: end + 100 for place, end in replica.positions.items()}
-    fresh = users.services.pull.freshness({MAX_LAG: 5}, {})
+    fresh = users.services.pull.freshness(bound, {MAX_LAG: 5}, {})
     assert users.services.pull.at_once(bound, fresh) is None
     with pytest.raises(PenstockError, match="200 offsets behind"):
         users.services.pull.rows(bound, fresh)
@@ -244,8 +244,9 @@ def test_an_answer_that_is_too_old_is_refused(users: QueryWorld) -> None:
 
 def test_a_token_that_is_none_is_refused(users: QueryWorld) -> None:
     """Tokens come from this server; anything else is an error of the request."""
+    bound = users.services.pull.plan("SELECT * FROM users;", {}, {})
     with pytest.raises(PenstockError, match="token cannot be read"):
-        users.services.pull.freshness({}, {CONSISTENCY: "x"})
+        users.services.pull.freshness(bound, {}, {CONSISTENCY: "x"})
 
 
 def test_a_dropped_table_takes_its_replica_along(users: QueryWorld, tmp_path: Path) -> None:

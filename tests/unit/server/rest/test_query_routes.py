@@ -529,7 +529,7 @@ def test_a_client_that_leaves_ends_a_scan(users: QueryWorld) -> None:
 
 
 def test_an_answer_from_a_cut_says_its_number(users: QueryWorld) -> None:
-    """The cut is asked for in a header or as a setting; its number reads the same one again."""
+    """A header, a setting or the statement asks for a cut; its number reads it again."""
     found: list[Any] = []
 
     async def test() -> None:
@@ -541,9 +541,11 @@ def test_an_answer_from_a_cut_says_its_number(users: QueryWorld) -> None:
             text = await call.text()
             number = int(call.headers[b"penstock-cut"])
             again = Call(users, "/query-stream", stream(ANN), {"penstock-cut": str(number)})
-            rows = (await again.text()).splitlines()[1:]
-            assert (rows, again.status) == (text.splitlines()[1:], 200)
-            assert int(again.headers[b"penstock-cut"]) == number
+            named = Call(users, "/query-stream", stream(f"{ANN[:-1]} AS OF CUT {number};"))
+            for each in (again, named):
+                rows = (await each.text()).splitlines()[1:]
+                assert (rows, each.status) == (text.splitlines()[1:], 200)
+                assert int(each.headers[b"penstock-cut"]) == number
             found.append(number)
         without = Call(users, "/query-stream", stream(ANN))
         await without.text()

@@ -44,6 +44,8 @@ class QueryView:
         #: How many rows a table has in the end.
         self._present: int | None = None
         self._is_stopped = False
+        #: The cut that has answered, and its age; empty if the answer is not from a cut.
+        self._cut = ""
 
     def run(
         self, client: Callable[[], AsyncClient], sql: str, properties: Mapping[str, Any]
@@ -70,6 +72,7 @@ class QueryView:
                 client() as connected,
                 connected.stream_query(sql, properties, has_deletions=self._is_push) as rows,
             ):
+                self._cut = _cut_text(rows.cut)
                 if self._is_push and rows.row_key and self._is_live:
                     await self._follow(rows, PresentRows(rows.row_key))
                 elif self._is_push or self._screen.is_json:
@@ -160,7 +163,15 @@ class QueryView:
             changes = f"{self._count:,} {'change' if self._count == 1 else 'changes'}"
             rows = f"{self._present:,} {'row' if self._present == 1 else 'rows'} after {changes}"
         end = ", query ended" if self._is_stopped else ""
-        self._screen.note(f"{rows} ({seconds:.3f} s){end}")
+        self._screen.note(f"{rows} ({seconds:.3f} s){self._cut}{end}")
+
+
+def _cut_text(cut: int | None) -> str:
+    """Return the number of a cut, and how long ago it was begun, which is what the number says."""
+    if cut is None:
+        return ""
+    age = max(time.time() - cut / 1000, 0.0)
+    return f", cut {cut} of {age:.1f} s ago"
 
 
 async def _limited(rows: AsyncRowStream, limit: int | None) -> AsyncIterator[Row]:
