@@ -38,7 +38,7 @@ SETTINGS: dict[str, Setting[Any]] = {
 PREFIXES = (
     "consumer.", "main.consumer.", "restore.consumer.", "global.consumer.", "producer.", "admin.",
     "topic.", "client.tag.", "spark.", "ssl.", "sasl.", "app.",
-    "schema.registry.",
+    "schema.registry.", "lake.",
 )  # fmt: skip
 
 

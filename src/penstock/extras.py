@@ -29,6 +29,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "duckdb": ("duckdb",),
     "frames": ("pandas", "polars"),
     "delta": ("deltalake",),
+    "iceberg": ("pyiceberg", "sqlalchemy"),
 }
 
 #: What a user gains with each extra, for ``penstock doctor``.
@@ -44,6 +45,7 @@ PURPOSES: dict[str, str] = {
     "duckdb": "ad-hoc SELECT with DuckDB",
     "frames": "topics and stores as pandas and Polars frames",
     "delta": "tables in the format of Delta Lake",
+    "iceberg": "tables in the format of Iceberg",
 }
 
 

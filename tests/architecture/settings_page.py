@@ -33,6 +33,7 @@ PREFIX_TEXTS = {
     "sasl.": "every Kafka client: login",
     "app.": 'your own code: `context.app_configs_with_prefix("app.")` in a processor',
     "schema.registry.": "the client of the schema registry",
+    "lake.": "tables of `to_lake`: `lake.iceberg.<catalog>.uri` and all else that a catalog needs",
 }
 LIST = """\
 

@@ -29,7 +29,15 @@ def test_each_change_of_a_table_is_a_row(driver: Driver) -> None:
 
 @pytest.mark.parametrize(
     "table",
-    ["/lake/orders", "parquet:/lake", "iceberg:/lake", "delta:lake", "delta:s3://b/t", None],
+    [
+        "/lake/orders",
+        "parquet:/lake",
+        "iceberg:/lake",
+        "iceberg:orders",
+        "delta:lake",
+        "delta:s3://b/t",
+        None,
+    ],
 )
 def test_a_table_that_cannot_be_written_is_refused_where_it_is_named(table: str) -> None:
     stream = StreamsBuilder().stream("in")

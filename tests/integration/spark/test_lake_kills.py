@@ -11,14 +11,12 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from tests.integration.spark.instances import Instance, wait_for
+from tests.integration.spark.lake_tables import Tables, tables_of
 
-deltalake = pytest.importorskip("deltalake")
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
 WORDS = 5
@@ -41,31 +39,37 @@ def jvm(instance: Instance) -> int:
 VICTIMS = (thread, driver, jvm)
 
 
-def version(folder: Path) -> int:
-    """Return how many commits the table has; -1 before it is made."""
-    return len([*folder.glob("_delta_log/*.json")]) - 1
-
-
-def changes(folder: Path) -> dict[str, list[int]]:
+def changes(tables: Tables) -> dict[str, list[int]]:
     """Return the values of each key, in order."""
     found: dict[str, list[int]] = defaultdict(list)
-    for row in pa.table(deltalake.DeltaTable(folder).to_pyarrow_table()).to_pylist():
+    for row in tables.rows():
         found[row["key"]].append(row["value"])
     return {key: sorted(values) for key, values in found.items()}
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("kind", "kills"),
+    [
+        ("delta", 3),
+        # About two minutes.
+        pytest.param("iceberg", 3, marks=pytest.mark.slow),
+        # About half an hour each.
+        pytest.param("delta", 50, marks=pytest.mark.slow),
+        pytest.param("iceberg", 50, marks=pytest.mark.slow),
+    ],
+)
 def test_every_change_is_a_row_once_whatever_dies(
     start: Callable[..., Instance],
     topics: tuple[str, str],
     produce: Callable[..., None],
     tmp_path: Path,
+    kind: str,
     kills: int,
 ) -> None:
     """A thread, the driver or its JVM is killed at some moment while rows are on their way."""
-    folder, sent = tmp_path / "lake", Counter[str]()
-    config = {"app_table": f"delta:{folder}", "penstock_lake_commit_interval_ms": 0}
-    instance = start(**config)
+    lake, sent = tables_of(kind, tmp_path / "lake"), Counter[str]()
+    config = {"app_table": lake.name(), "penstock_lake_commit_interval_ms": 0}
+    instance = start(**config, **lake.settings)
 
     def send() -> None:
         words = [f"w{random.randrange(WORDS)}" for _ in range(RECORDS)]
@@ -74,14 +78,14 @@ def test_every_change_is_a_row_once_whatever_dies(
 
     def is_complete() -> bool:
         assert instance.process.poll() is None, instance.tail
-        found = {key: len(values) for key, values in changes(folder).items()}
+        found = {key: len(values) for key, values in changes(lake).items()}
         return found == dict(sent)
 
     for number in range(kills):
         instance.wait_until_running()
-        before = version(folder)
+        before = lake.count()
         send()
-        wait_for(lambda: version(folder) > before, 120, "a version of the table")  # noqa: B023
+        wait_for(lambda: lake.count() > before, 120, "a version of the table")  # noqa: B023
         send()
         time.sleep(random.random())
         victim = VICTIMS[number % len(VICTIMS)]
@@ -90,10 +94,5 @@ def test_every_change_is_a_row_once_whatever_dies(
             instance.sweep()
             instance.start()
     wait_for(is_complete, 240, f"all rows\n{instance.tail}")
-    assert changes(folder) == {word: [*range(1, count + 1)] for word, count in sent.items()}
-    assert any("penstock.batch" in entry for entry in history(folder))
-
-
-def history(folder: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = deltalake.DeltaTable(folder).history()
-    return found
+    assert changes(lake) == {word: [*range(1, count + 1)] for word, count in sent.items()}
+    assert any(batch for _, batch in lake.versions())

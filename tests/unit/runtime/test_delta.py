@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from penstock.errors import MissingExtraError, StreamsError
 from penstock.runtime.spark.driver.lake import delta as module
-from penstock.runtime.spark.driver.lake.delta import DataFile, DeltaTable, Transaction
+from penstock.runtime.spark.driver.lake.delta import DeltaTable
+from penstock.runtime.spark.driver.lake.table import DataFile, Transaction
 
 deltalake = pytest.importorskip("deltalake")
 

@@ -368,7 +368,8 @@ class KStream(Generic[K, V]):
         the last time becomes one version of the table, every ``penstock.lake.commit.interval.ms``.
 
         Args:
-            table: The format and the folder of the table, such as ``"delta:/lake/orders"``.
+            table: The format and the place of the table: ``"delta:/lake/orders"``, or
+                ``"iceberg:shop.orders"`` for a table of a catalog.
             schema: The type of ``value``: DDL text, a dataclass or a Python type. By default,
                 it follows from the stream's serde. Without a known type, text stays text, and
                 other values are JSON text.

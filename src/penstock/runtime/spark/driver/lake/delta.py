@@ -9,32 +9,15 @@ from __future__ import annotations
 import importlib
 import json
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.errors import MissingExtraError, StreamsError
 from penstock.extras import install_command
+from penstock.runtime.spark.driver.lake.table import DataFile, Transaction
 
 #: What a plain append would not do, by the beginning of a property of the table.
 _NOT_KEPT = ("delta.constraints.", "delta.columnMapping.mode", "delta.identity.")
-
-
-@dataclass(frozen=True, slots=True)
-class DataFile:
-    """A Parquet file in the folder of a table."""
-
-    name: str
-    bytes: int
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class Transaction:
-    """What a table remembers of an append: the newest version of this name."""
-
-    name: str
-    version: int
 
 
 class DeltaTable:
@@ -45,15 +28,12 @@ class DeltaTable:
         self._at = at
         self._delta = _deltalake()
 
+    @property
+    def files_folder(self) -> str:
+        return self.folder
+
     def open(self, schema: Mapping[str, Any]) -> None:
-        """Create the table if it is not there; otherwise check that rows fit into it.
-
-        Args:
-            schema: the columns of rows, as Spark and Delta write a struct in JSON.
-
-        Raises:
-            StreamsError: ``lake-table``: the table cannot take these rows as they are.
-        """
+        """Create the table if it is not there; see ``Table.open``."""
         try:
             wanted = self._delta.Schema.from_json(json.dumps(schema))
             table = self._delta.DeltaTable.create(self.folder, schema=wanted, mode="ignore")
@@ -64,16 +44,9 @@ class DeltaTable:
             raise self._refused(misfit, "name another folder, or give rows the table's types")
 
     def append(
-        self, files: Iterable[DataFile], transaction: Transaction, notes: Mapping[str, str]
+        self, files: Sequence[DataFile], transaction: Transaction, notes: Mapping[str, str]
     ) -> bool:
-        """Make files part of the table; return whether that was still to be done.
-
-        Args:
-            notes: what the history of the table says about this version.
-
-        Raises:
-            StreamsError: ``lake-unavailable``: it can be tried again.
-        """
+        """Make files part of the table, once; see ``Table.append``."""
         exceptions, now_ms = self._delta.exceptions, time.time_ns() // 1_000_000
         try:
             table = self._delta.DeltaTable(self.folder)

@@ -14,10 +14,12 @@ from collections.abc import Mapping
 from pyspark.sql import SparkSession
 
 from penstock.kafka.admin import Admin
-from penstock.model.lake_table import lake_table
+from penstock.model.lake_table import DeltaName, IcebergName, lake_table
 from penstock.model.topic_partition import TopicPartition
-from penstock.runtime.spark.driver.lake.delta import DeltaTable, Transaction
+from penstock.runtime.spark.driver.lake.delta import DeltaTable
+from penstock.runtime.spark.driver.lake.iceberg import IcebergTable, catalog_settings
 from penstock.runtime.spark.driver.lake.row_files import table_schema, write_files
+from penstock.runtime.spark.driver.lake.table import Table, Transaction
 from penstock.runtime.spark.driver.row_ranges import RowRange, RowRanges
 from penstock.runtime.spark.driver.to_spark import check_cores
 from penstock.runtime.spark.exchange.batch_log import BatchLog
@@ -46,10 +48,10 @@ class LakeSinks:
         self._application = application
         self._sinks = lake_sinks(application.plan.graph)
         self._rows = RowRanges(application, batch_log, admin, self._sinks)
-        self._tables: dict[str, DeltaTable] = {}
+        self._tables: dict[str, Table] = {}
         for sink in self._sinks:
             check_cores(spark, sink, "to_lake")
-            table = DeltaTable(lake_table(sink.topic).folder, sink.site)
+            table = _table(sink, application)
             table.open(table_schema(spark, sink))
             self._tables[sink.name] = table
 
@@ -79,7 +81,7 @@ class LakeSinks:
             sink,
             rows.ranges,
             self._application.restore_consumer,
-            (table.folder, f"{name}-{rows.version}"),
+            (table.files_folder, f"{name}-{rows.version}"),
         )
         if not files:
             # Offsets that no committed record has.
@@ -90,3 +92,11 @@ class LakeSinks:
         table.append(files, transaction, notes)
         count = sum(file.rows for file in files)
         log.debug("%s: %d rows in version %d of the rows", sink.topic, count, rows.version)
+
+
+def _table(sink: ToLake, application: Application) -> Table:
+    match lake_table(sink.topic):
+        case DeltaName(folder):
+            return DeltaTable(folder, sink.site)
+        case IcebergName() as name:
+            return IcebergTable(name, catalog_settings(name, application.config), sink.site)

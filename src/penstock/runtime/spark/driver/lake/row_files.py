@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.kernel.raw_columns import RawColumns, listed
 from penstock.model.topic_partition import TopicPartition
-from penstock.runtime.spark.driver.lake.delta import DataFile
+from penstock.runtime.spark.driver.lake.table import DataFile
 from penstock.runtime.spark.typed_columns import typed_columns
 from penstock.runtime.spark.worker.reader import RangeReader
 from penstock.topology.nodes.topics.to_lake import ToLake
@@ -126,6 +126,7 @@ class _Write:
         """Write one file: the first batch, and others until the file is large."""
         name = f"{self._prefix}-{uuid4().hex}.parquet"
         path = Path(self._folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
         schema, count = _stored(first.schema), 0
         with path.open("xb") as file, pq.ParquetWriter(file, schema, compression="zstd") as writer:
             batch: pa.RecordBatch | None = first
