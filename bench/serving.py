@@ -23,6 +23,7 @@ from typing import Any
 
 from penstock import StreamsBuilder
 from penstock.config import StreamsConfig
+from penstock.model.metric import Metric
 from penstock.model.partitioning import partition_for
 from penstock.model.record import RecordContext
 from penstock.model.versioned import ValueAndTimestamp
@@ -42,7 +43,6 @@ from penstock.serving.application import (
     StoreInfo,
     Subscription,
 )
-from penstock.serving.metric import Metric
 from penstock.serving.options import ServerOptions
 from penstock.serving.past.values import Changes, Commit
 from penstock.serving.question import KeyQuestion, Question

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from penstock.formats.json.json_schema_serde import JsonSchemaSerde
     from penstock.formats.protobuf.protobuf_serde import ProtobufSerde
     from penstock.frames.topics import TopicRecords, read
+    from penstock.model.metric import Metric, MetricName
     from penstock.model.record import ConsumerRecord, FixedKeyRecord, Record, RecordMetadata
     from penstock.model.task_id import TaskId
     from penstock.model.versioned import (
@@ -94,6 +95,12 @@ if TYPE_CHECKING:
         StandbyUpdateListener,
         StateRestoreListener,
         SuspendReason,
+    )
+    from penstock.processor.metrics import (
+        MetricsReporter,
+        RecordingLevel,
+        Sensor,
+        StreamsMetrics,
     )
     from penstock.processor.processor import FixedKeyProcessor, Processor, ValueTransformer
     from penstock.processor.wrapper import ProcessorWrapper
@@ -180,6 +187,10 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "TopicRecords",
         "read",
     ),
+    "penstock.model.metric": (
+        "Metric",
+        "MetricName",
+    ),
     "penstock.model.record": (
         "ConsumerRecord",
         "FixedKeyRecord",
@@ -231,6 +242,12 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "StandbyUpdateListener",
         "StateRestoreListener",
         "SuspendReason",
+    ),
+    "penstock.processor.metrics": (
+        "MetricsReporter",
+        "RecordingLevel",
+        "Sensor",
+        "StreamsMetrics",
     ),
     "penstock.processor.processor": (
         "FixedKeyProcessor",
@@ -351,6 +368,9 @@ __all__ = [
     "LogAndFailProcessingExceptionHandler",
     "LogAndSkipOnInvalidTimestamp",
     "Materialized",
+    "Metric",
+    "MetricName",
+    "MetricsReporter",
     "Named",
     "Printed",
     "Processor",
@@ -360,9 +380,11 @@ __all__ = [
     "PunctuationType",
     "RETRY",
     "Record",
+    "RecordingLevel",
     "RecordMetadata",
     "Repartitioned",
     "Response",
+    "Sensor",
     "Serde",
     "Serdes",
     "SessionStore",
@@ -373,6 +395,7 @@ __all__ = [
     "StreamJoined",
     "StreamsBuilder",
     "StreamsConfig",
+    "StreamsMetrics",
     "Suppressed",
     "SuspendReason",
     "TableJoined",

@@ -54,7 +54,8 @@ AREAS: dict[str, tuple[str, str, str]] = {
         "What you implement with the Processor API, and what it is given.",
         """
         Processor FixedKeyProcessor ProcessorContext FixedKeyProcessorContext
-        ValueTransformer ProcessorWrapper PunctuationType Record FixedKeyRecord
+        ValueTransformer ProcessorWrapper PunctuationType StreamsMetrics Sensor
+        RecordingLevel Record FixedKeyRecord
         ConsumerRecord RecordMetadata TaskId FailOnInvalidTimestamp
         LogAndSkipOnInvalidTimestamp UsePartitionTimeOnInvalidTimestamp
         WallclockTimestampExtractor
@@ -78,7 +79,8 @@ AREAS: dict[str, tuple[str, str, str]] = {
         "Running and asking",
         "An application on Spark, its settings, its state and its listeners; topics as tables.",
         """
-        KafkaStreams StreamsConfig State StateRestoreListener StandbyUpdateListener
+        KafkaStreams StreamsConfig Metric MetricName MetricsReporter State
+        StateRestoreListener StandbyUpdateListener
         SuspendReason register_data_source read TopicRecords
         """,
     ),

@@ -21,6 +21,7 @@ from penstock.model.task_id import TaskId
 from penstock.model.time.duration import Duration, to_ms
 from penstock.model.time.instant import Instant, to_epoch_ms
 from penstock.processor.context import Cancellable, PunctuationType, Punctuator
+from penstock.processor.metrics import StreamsMetrics
 from penstock.topology.validate import nearest
 
 if TYPE_CHECKING:
@@ -108,6 +109,10 @@ class NodeContext:
             fix="return the new value from transform(), or use process() of a stream",
             at=self._node.site,
         )
+
+    def metrics(self) -> StreamsMetrics:
+        """Return the sensors of the task, to which processors add their own."""
+        return self._task.sensors
 
     def commit(self) -> None:
         """Ask for a commit as soon as possible; it has not happened when this returns."""

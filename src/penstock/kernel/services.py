@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from penstock.kernel.executor import Forward
     from penstock.kernel.failures import Failures
     from penstock.kernel.observing.node_meter import NodeMeter
+    from penstock.kernel.observing.sensors import TaskSensors
     from penstock.kernel.operator_clock import OperatorClock
     from penstock.kernel.record_queue import RawRecord
     from penstock.kernel.value_getter import ValueGetter
@@ -51,6 +52,8 @@ class TaskServices(Protocol):
     failures: Failures
     #: Counts what nodes do; ``None`` if nobody wants to know.
     meter: NodeMeter | None
+    #: The sensors that processors have added.
+    sensors: TaskSensors
 
     def topic_name(self, topic: str) -> str:
         """Return the real name of a topic: internal topics have the application's prefix."""

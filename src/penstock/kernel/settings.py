@@ -48,6 +48,10 @@ class TaskSettings:
     #: The length of a sample of store latencies in seconds, and the number of samples kept.
     #: ``None`` means that latencies are not measured.
     store_samples: tuple[float, int] | None = None
+    #: The length of a sample of a sensor in seconds, and the number of samples kept.
+    samples: tuple[float, int] = (30.0, 2)
+    #: Which sensors record: those of this level and the levels before it.
+    recording_level: str = "INFO"
     configs: dict[str, Any] = field(default_factory=dict)
 
     def topic(self, name: str) -> str:

@@ -19,6 +19,7 @@ from penstock.kernel.collector import Collector
 from penstock.kernel.executor import Executor, Forward
 from penstock.kernel.failures import FailedProcessingError, Failures, processing_error
 from penstock.kernel.observing.node_meter import NodeMeter
+from penstock.kernel.observing.sensors import TaskSensors
 from penstock.kernel.operator_clock import OperatorClock
 from penstock.kernel.operators.topics.source import SourceDecoder
 from penstock.kernel.processing_log import ProcessingLog
@@ -100,10 +101,15 @@ class StreamTask:
         stores: TaskStores,
         wall_clock: Callable[[], int],
         meter: NodeMeter | None = None,
+        sensors: TaskSensors | None = None,
     ) -> None:
         self.task_id = task_id
         self.meter = meter
         self.settings = settings
+        # Without sensors of the caller, rates follow the clock that it moves, as in a test.
+        self.sensors = sensors or TaskSensors(
+            settings.recording_level, settings.samples, lambda: wall_clock() / 1000
+        )
         self.collector = collector
         self.defaults = settings.defaults
         self.application_id = settings.application_id

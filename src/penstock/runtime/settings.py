@@ -27,6 +27,7 @@ from penstock.processor.handlers import (
     LogAndFailExceptionHandler,
     LogAndFailProcessingExceptionHandler,
 )
+from penstock.processor.metrics import MetricsReporter
 from penstock.processor.wrapper import ProcessorWrapper
 from penstock.serde.base import Serde, SerdeDefaults
 from penstock.serde.serdes import resolve_serde
@@ -71,6 +72,8 @@ def task_settings(
     """Return the settings of a task, with every name in the configuration resolved."""
     interval = config[settings.EMIT_INTERVAL_MS] if emit_interval_ms is None else emit_interval_ms
     wrapper, configs = _wrapper(config), dict(config)
+    level = config[settings.METRICS_RECORDING_LEVEL]
+    samples = config[settings.METRICS_SAMPLE_WINDOW_MS] / 1000, config[settings.METRICS_NUM_SAMPLES]
     # A processor wrapper takes one record at a time, so columns cannot be used with it.
     vectorize = "off" if wrapper is not None else config[settings.VECTORIZE]
     return TaskSettings(
@@ -89,16 +92,11 @@ def task_settings(
         vectorize_from=_VECTORIZE_FROM[vectorize],
         processor_wrapper=wrapper,
         raises_column_errors=config[settings.VECTORIZE] == "strict",
-        store_samples=_store_samples(config),
+        store_samples=None if level == "INFO" else samples,
+        samples=samples,
+        recording_level=level,
         configs=configs,
     )
-
-
-def _store_samples(config: StreamsConfig) -> tuple[float, int] | None:
-    if config[settings.METRICS_RECORDING_LEVEL] == "INFO":
-        return None
-    sample_s = config[settings.METRICS_SAMPLE_WINDOW_MS] / 1000
-    return sample_s, config[settings.METRICS_NUM_SAMPLES]
 
 
 def warn_of_unasked_handler(graph: Graph, config: StreamsConfig) -> None:
@@ -209,7 +207,27 @@ def _made(given: Any, setting: Setting[Any]) -> Any:
     return made
 
 
-def without_secrets(config: StreamsConfig) -> dict[str, Any]:
-    """Return the configuration for workers: without secrets, which only the driver needs."""
-    secret = {name for name, setting in settings.SETTINGS.items() if setting.is_secret}
-    return {name: value for name, value in config.items() if name not in secret}
+def metrics_reporters(config: StreamsConfig) -> list[MetricsReporter]:
+    """Return the reporters of ``metric.reporters``, each with the configuration."""
+    setting = settings.METRIC_REPORTERS
+    given: Any = config[setting] or ()
+    found: list[MetricsReporter] = []
+    for each in given if isinstance(given, list | tuple) else [given]:
+        reporter = each() if isinstance(each, type) else each
+        if not isinstance(reporter, MetricsReporter):
+            raise ConfigError(
+                "bad-setting",
+                f"setting {setting.name!r} cannot be {each!r}",
+                fix="give a subclass of penstock.MetricsReporter, an instance of one, or a list",
+                at=caller_site(),
+            )
+        reporter.configure(dict(config))
+        found.append(reporter)
+    return found
+
+
+def for_workers(config: StreamsConfig) -> dict[str, Any]:
+    """Return the configuration without what only the driver needs: secrets and reporters."""
+    left_out = {name for name, setting in settings.SETTINGS.items() if setting.is_secret}
+    left_out.add(settings.METRIC_REPORTERS.name)
+    return {name: value for name, value in config.items() if name not in left_out}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+from penstock.model.metric import Metric
 from penstock.server.commands.runner import RunnerState
 from penstock.server.node import ServerNode
-from penstock.serving.metric import Metric
 
 _ENGINE = "ksql-engine-query-stats"
 _RUNNER = "ksql-rest-app-command-runner"

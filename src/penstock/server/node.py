@@ -14,6 +14,7 @@ from penstock.config import StreamsConfig
 from penstock.errors import PenstockError
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import Topic
+from penstock.model.metric import Metric
 from penstock.server.applying import CommandEffect, apply_command
 from penstock.server.commands.command import Command
 from penstock.server.commands.ids import TERMINATE_CLUSTER
@@ -32,7 +33,6 @@ from penstock.server.request_properties import DENYLIST, checked_properties
 from penstock.server.security.topic_rules import TopicRules
 from penstock.server.supervision.supervisor import QueryFailure, QuerySupervisor
 from penstock.serving.credentials import Access
-from penstock.serving.metric import Metric
 from penstock.sql.analysed import Analysed
 from penstock.sql.engine import SqlEngine
 from penstock.sql.processing_log import ProcessingLogSettings

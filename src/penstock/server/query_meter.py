@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from penstock.serving.metric import Metric
+from penstock.model.metric import Metric
 
 GROUP = "sql-query-metrics"
 

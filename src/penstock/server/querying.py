@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.config import STATE_DIR
+from penstock.model.metric import Metric
 from penstock.server.cuts.service import ServerCuts
 from penstock.server.host import QueryHost
 from penstock.server.pull.plan_cache import BoundPull
@@ -25,7 +26,6 @@ from penstock.server.push.service import (
 from penstock.server.query_meter import GROUP, QueryMeter
 from penstock.server.reading import KafkaTopics, Topics
 from penstock.serving.credentials import Access
-from penstock.serving.metric import Metric
 
 _THREADS = 16
 

@@ -12,10 +12,10 @@ from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
 from penstock.errors import StreamsError
+from penstock.model.metric import Metric
 from penstock.serde.base import Serde
 from penstock.serving.failed.values import DeadLetters
 from penstock.serving.journey.values import Journeys
-from penstock.serving.metric import Metric
 from penstock.serving.past.values import Changes, Commit
 from penstock.serving.question import KeyQuestion, Question
 from penstock.serving.status.values import ApplicationStatus, Program, RestoreProgress

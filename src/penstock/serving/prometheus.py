@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable
 
-from penstock.serving.metric import Metric
+from penstock.model.metric import Metric
 
 CONTENT_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
 _OTHER = re.compile(r"[^a-zA-Z0-9_]")

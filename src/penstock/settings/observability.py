@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.setting import Setting, anything, at_least, boolean, integer, one_of
 
-_ASKED_FOR = "Programs read metrics with streams.metrics(), or from /metrics of application.server."
+_OWN_NAMES = "There is one version: docs/reference/metrics.md has its names."
 
 METRICS_RECORDING_LEVEL = Setting(
     "metrics.recording.level",
@@ -23,7 +23,17 @@ METRICS_NUM_SAMPLES = Setting(
     "metrics.num.samples", at_least(1), 2, "Samples kept per metric: rates are over all of them."
 )
 METRIC_REPORTERS = Setting(
-    "metric.reporters", anything, "", "Classes that receive metrics.", unused=_ASKED_FOR
+    "metric.reporters",
+    anything,
+    "",
+    "What receives the metrics while the application runs: a subclass of MetricsReporter, an"
+    " instance of one, or a list of them.",
+)
+METRIC_REPORT_INTERVAL_MS = Setting(
+    "penstock.metric.report.interval.ms",
+    at_least(10),
+    10_000,
+    "How often the metrics are given to metric.reporters.",
 )
 ENABLE_METRICS_PUSH = Setting(
     "enable.metrics.push", boolean, True, "Whether client metrics may be pushed to the broker."
@@ -48,5 +58,5 @@ BUILT_IN_METRICS_VERSION = Setting(
     one_of("latest"),
     "latest",
     "Version of the built-in metrics.",
-    unused=_ASKED_FOR,
+    unused=_OWN_NAMES,
 )

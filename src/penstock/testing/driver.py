@@ -11,6 +11,7 @@ from penstock.config import APPLICATION_ID, StreamsConfig
 from penstock.errors import InvalidArgumentError, InvalidStateError
 from penstock.kernel.record_queue import RawRecord
 from penstock.model.former_names import one_spelling
+from penstock.model.metric import Metric, MetricName
 from penstock.model.record import Headers, checked_headers
 from penstock.model.site import caller_site
 from penstock.model.time.duration import Duration, to_ms
@@ -298,6 +299,18 @@ class TopologyTestDriver:
     def queue_size(self, topic: str) -> int:
         """Return how many records of a topic have not been read yet."""
         return len(self._queue(topic))
+
+    def metrics(self) -> dict[MetricName, Metric]:
+        """Return the metrics of the sensors that processors have added.
+
+        Rates are over the driver's wall clock.
+        """
+        return {
+            metric.metric_name: metric
+            for task in self._application.all_tasks
+            for shown in task.sensors.metrics().values()
+            for metric in [shown.tagged({"task-id": str(task.task_id)})]
+        }
 
     # State
 

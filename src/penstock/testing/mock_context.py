@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from penstock.config import METRICS_NUM_SAMPLES, METRICS_RECORDING_LEVEL, METRICS_SAMPLE_WINDOW_MS
 from penstock.errors import InvalidArgumentError, InvalidStateError, UnknownStoreError
+from penstock.kernel.observing.sensors import TaskSensors
 from penstock.model.record import FixedKeyRecord, Record, RecordContext, RecordMetadata
 from penstock.model.site import caller_site
 from penstock.model.task_id import TaskId
 from penstock.model.time.duration import Duration, to_ms
 from penstock.model.time.instant import Instant, to_epoch_ms
 from penstock.processor.context import PunctuationType, Punctuator
+from penstock.processor.metrics import StreamsMetrics
 from penstock.serde.base import SerdeDefaults
 from penstock.state.engine.memory import MemoryStore
 from penstock.state.environment import StoreEnvironment
@@ -80,6 +83,11 @@ class MockProcessorContext:
         self._forwards: list[CapturedForward] = []
         self._punctuators: list[CapturedPunctuator] = []
         self._committed = False
+        self._sensors = TaskSensors(
+            METRICS_RECORDING_LEVEL.value_in(self._configs),
+            (METRICS_SAMPLE_WINDOW_MS.default / 1000, METRICS_NUM_SAMPLES.default),
+            lambda: (self._system_time or 0) / 1000,
+        )
 
     def start(self, processor: Any) -> Any:
         """Initialize a processor with this context, and return it."""
@@ -140,6 +148,10 @@ class MockProcessorContext:
         self, record: Record[Any, Any] | FixedKeyRecord[Any, Any], child: str | None = None
     ) -> None:
         self._forwards.append(CapturedForward(record, child))
+
+    def metrics(self) -> StreamsMetrics:
+        """Return the sensors, which the processor adds; ``metrics()`` of them has the values."""
+        return self._sensors
 
     def commit(self) -> None:
         self._committed = True

@@ -12,7 +12,7 @@ from penstock.kernel.clocks import Clocks
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.driver.changes.renumbering import renumbered
 from penstock.runtime.spark.driver.life.leading import Leading
-from penstock.runtime.spark.driver.observing.metadata import StreamsMetrics
+from penstock.runtime.spark.driver.observing.metadata import ApplicationMetrics
 from penstock.runtime.spark.driver.observing.progress import Progress
 from penstock.runtime.spark.exchange.batch_log import Marker
 from penstock.runtime.spark.exchange.plan import Plan, make_plan
@@ -67,7 +67,7 @@ def test_metrics_show_the_last_lag_while_kafka_is_away() -> None:
     leading = SimpleNamespace(
         runner=SimpleNamespace(progress=progress), lag=ask, last_lag={("t", 0): 4}
     )
-    found = StreamsMetrics.of(cast("Leading", leading), StreamsConfig({}), State.RUNNING, 1)
+    found = ApplicationMetrics.of(cast("Leading", leading), StreamsConfig({}), State.RUNNING, 1)
     assert found.lag == {("t", 0): 4}
 
 
@@ -77,7 +77,7 @@ def test_metrics_ask_for_the_lag_while_only_a_part_waits() -> None:
     leading = SimpleNamespace(
         runner=SimpleNamespace(progress=progress), lag=lambda: {("t", 0): 9}, last_lag={}
     )
-    found = StreamsMetrics.of(cast("Leading", leading), StreamsConfig({}), State.RUNNING, 1)
+    found = ApplicationMetrics.of(cast("Leading", leading), StreamsConfig({}), State.RUNNING, 1)
     assert found.lag == {("t", 0): 9}
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import penstock as ps
 from penstock.errors import StoreError
+from penstock.kernel.observing.sensors import TaskSensors
 from penstock.model.task_id import TaskId
 from penstock.runtime.local.memory_kafka import MemoryKafka
 from penstock.runtime.local.staged import StagedApplication
@@ -37,6 +38,7 @@ def slot(**given: Any) -> Any:
         "kernel": SimpleNamespace(columns=columns, meter=None),
         "times": None,
         "stores": {},
+        "sensors": TaskSensors("INFO", (30.0, 2), lambda: 0.0),
     }
     return SimpleNamespace(number=1, tasks={TaskId(0, 1): SimpleNamespace(**{**state, **given})})
 
@@ -52,6 +54,15 @@ def test_caches_columns_and_databases_are_told(tmp_path: Path) -> None:
     assert set(found.databases) == {"s"}
     assert set(found.databases["s"]) == set(PROPERTIES)
     rocks.close()
+
+
+def test_sensors_of_processors_are_told() -> None:
+    sensors = TaskSensors("INFO", (30.0, 2), lambda: 0.0)
+    sensors.add_rate_total_sensor("till", "one", "sell").record()
+    (found,) = slot_measures(slot(sensors=sensors))
+    assert [(metric.name, metric.value) for metric in found.sensors] == [
+        ("sell-rate", 1 / 30), ("sell-total", 1),
+    ]  # fmt: skip
 
 
 def test_a_task_that_never_runs_over_columns_says_why() -> None:

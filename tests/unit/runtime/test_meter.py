@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.model.recent import Recent, Span
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.driver.observing.meter import Meter
-from penstock.runtime.spark.exchange.measures import Recent, Span, ages
+from penstock.runtime.spark.exchange.measures import ages
 from penstock.runtime.spark.exchange.stage_request import Report, Restore
 
 

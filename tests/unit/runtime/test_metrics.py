@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.model.metric import Metric
+from penstock.model.recent import Span
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.driver.observing.meter import Meter
 from penstock.runtime.spark.driver.observing.metrics import Facts, all_metrics
 from penstock.runtime.spark.exchange.measures import (
     OperationTimes,
-    Span,
     StoreMeasures,
     TaskMeasures,
 )
 from penstock.runtime.spark.exchange.stage_request import Report, Restore
 from penstock.runtime.states import State
-from penstock.serving.metric import Metric
 
 TASK = TaskId(0, 1)
 #: The operations that stores of any kind are asked for.
@@ -49,6 +49,7 @@ def facts(**changed: Any) -> Facts:
                 task=TASK, slot=1, cache_bytes=77, cache_reads={"s": (3, 1)},
                 databases={"s": {"estimate-num-keys": 9}}, column_batches=4, stores=STORES,
                 record_batches={"a null": 2}, never_columns="map: a lambda",
+                sensors=(Metric("sold-total", "stream-till-metrics", 3, {"till-id": "n"}, "It."),),
             ),
         ),
         "sources": {"in": "KSTREAM-SOURCE-0"},
@@ -78,6 +79,7 @@ def test_every_level_has_its_names_and_tags() -> None:
             40, {**task, "processor-node-id": "KSTREAM-SOURCE-0", "topic-name": "in"},
         ),
         ("estimate-num-keys", "stream-state-metrics"): (9, {**task, "rocksdb-state-id": "s"}),
+        ("sold-total", "stream-till-metrics"): (3, {**task, "till-id": "n"}),
         ("records-lag", "penstock-metrics"): (
             12, {"application-id": "app", "topic": "in", "partition": "1"},
         ),

@@ -11,7 +11,7 @@ import penstock as ps
 from penstock.config import StreamsConfig
 from penstock.errors import ConfigError, StreamsError, UnknownStoreError
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.driver.application_run import without_secrets
+from penstock.runtime.spark.driver.application_run import for_workers
 from penstock.runtime.spark.driver.instances.beacon import Life
 from penstock.runtime.spark.driver.instances.pulse import Pulse
 from penstock.runtime.spark.driver.observing.serving import ServedStreams, start_server
@@ -301,7 +301,7 @@ def test_no_server_without_application_server_and_none_by_accident() -> None:
 
 def test_secrets_of_the_server_do_not_travel_to_workers() -> None:
     config = StreamsConfig({"application.id": "a", "penstock.server.tokens": "hunter2"})
-    assert without_secrets(config) == {"application.id": "a"}
+    assert for_workers(config) == {"application.id": "a"}
 
 
 def test_an_instance_that_was_paused_claims_nothing() -> None:

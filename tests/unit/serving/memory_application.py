@@ -11,6 +11,7 @@ from typing import Any
 import penstock as ps
 from penstock.config import StreamsConfig
 from penstock.errors import UnknownStoreError
+from penstock.model.metric import Metric
 from penstock.model.partitioning import partition_for
 from penstock.serde.base import Serde
 from penstock.serde.serdes import Serdes
@@ -30,7 +31,6 @@ from penstock.serving.application import (
 )
 from penstock.serving.failed.values import DeadLetters
 from penstock.serving.journey.values import Journeys
-from penstock.serving.metric import Metric
 from penstock.serving.past.values import Changes, Commit
 from penstock.serving.question import (
     KeyQuestion,

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from penstock.serving.metric import Metric
+from penstock.model.metric import Metric
 from penstock.serving.prometheus import metric_family, to_prometheus
 
 parser = pytest.importorskip("prometheus_client.parser", reason="a development dependency")

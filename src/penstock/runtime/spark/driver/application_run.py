@@ -32,7 +32,7 @@ from penstock.kafka.client_config import (
 )
 from penstock.model.topic_partition import TopicPartition
 from penstock.processor.listeners import StandbyUpdateListener
-from penstock.runtime.settings import task_settings, without_secrets
+from penstock.runtime.settings import for_workers, task_settings
 from penstock.runtime.spark.driver.batch_runner import BatchRunner, Lead
 from penstock.runtime.spark.driver.instances.beacon import Life
 from penstock.runtime.spark.driver.instances.fencing import fence_slots, warn_of_other_guarantee
@@ -262,7 +262,7 @@ class ApplicationRun:
         return Application(
             id=self.application_id,
             plan=plan,
-            config=without_secrets(self.config),
+            config=for_workers(self.config),
             state_dir=str(Path(self.config[STATE_DIR]).expanduser()),
             exactly_once=self._is_exactly_once,
             consumer=_unnamed(consumer_settings(self.config)),

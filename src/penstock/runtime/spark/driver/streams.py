@@ -44,7 +44,8 @@ from penstock.runtime.spark.driver.life.leading import Leading
 from penstock.runtime.spark.driver.life.prepared import Prepared
 from penstock.runtime.spark.driver.observing.failure_log import now_ms
 from penstock.runtime.spark.driver.observing.idle import is_idle
-from penstock.runtime.spark.driver.observing.metadata import StreamsMetrics, column_errors
+from penstock.runtime.spark.driver.observing.metadata import ApplicationMetrics, column_errors
+from penstock.runtime.spark.driver.observing.reporting import Reporting
 from penstock.runtime.spark.driver.observing.serving import start_server
 from penstock.runtime.spark.driver.observing.start_waits import StartWaits
 from penstock.runtime.spark.driver.observing.thread_metadata import ThreadMetadata, thread_metadata
@@ -130,6 +131,7 @@ class KafkaStreams(Asking):
         self._is_paused = False
         self._waits = StartWaits()
         self._server: ServingServer | None = None
+        self._reporting = Reporting(self._config, self.metrics)
         self.error: Exception | None = None
         self.state_since_ms = now_ms()
 
@@ -326,9 +328,9 @@ class KafkaStreams(Asking):
         is_up = self._state.is_running_or_rebalancing and self._has_started.is_set()
         return self._waits.told(has_started=is_up)
 
-    def metrics(self) -> StreamsMetrics:
+    def metrics(self) -> ApplicationMetrics:
         """Return figures of the run so far: records, batches, drops, restores, lag."""
-        return StreamsMetrics.of(self._leading(), self._config, self._state, self._threads)
+        return ApplicationMetrics.of(self._leading(), self._config, self._state, self._threads)
 
     def explain(self) -> Explanation:
         """Return which sub-topologies run over columns, and why others do not.
@@ -388,6 +390,7 @@ class KafkaStreams(Asking):
         """Start Spark in this thread, whose session it becomes, and prepare Kafka meanwhile."""
         check_portable(self._topology.graph)
         self._server = start_server(self, self._config, lambda: self._run, self._waits.failures)
+        self._reporting.start()
         prepared = begun(self._prepare, "penstock-prepare")
         if self._config[BOOTSTRAP_SERVERS]:
             # A missing topic is known within a moment, and Spark needs seconds to start.
@@ -555,6 +558,7 @@ class KafkaStreams(Asking):
         self._has_started.set()
 
     def _tear_down(self) -> None:
+        self._reporting.stop()
         runner, waits = self._runner(), self._waits.told(has_started=False)
         is_in_trouble = runner.is_in_trouble if runner else waits is not None
         with self._lifecycle_lock:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from penstock.kernel.clocks import Clocks
+from penstock.model.recent import Span
 from penstock.model.remedies import declared
 from penstock.model.task_id import TaskId
 from penstock.model.topic_partition import TopicPartition
-from penstock.runtime.spark.exchange.measures import Span
 from penstock.runtime.spark.exchange.plan import Plan
 from penstock.runtime.spark.exchange.work import NONE, Work
 

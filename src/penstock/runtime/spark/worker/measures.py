@@ -9,10 +9,10 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PenstockError
+from penstock.model.recent import Recent
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.exchange.measures import (
     OperationTimes,
-    Recent,
     StoreMeasures,
     TaskMeasures,
 )
@@ -116,6 +116,7 @@ def _measured(slot: int, task: TaskId, state: TaskState) -> TaskMeasures:
         nodes=_node_measures(state),
         column_batches=0 if columns is None else columns.batches,
         record_batches={} if columns is None else dict(columns.reasons),
+        sensors=tuple(state.sensors.metrics().values()),
         never_columns="" if columns is None or is_planned else columns.why_not,
     )
 

@@ -6,11 +6,12 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from penstock.model.recent import Span
 from penstock.model.task_id import TaskId
 from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.exchange.batch_log import Marker
 from penstock.runtime.spark.exchange.bundles import Sent, position_after
-from penstock.runtime.spark.exchange.measures import Span, ages
+from penstock.runtime.spark.exchange.measures import ages
 from penstock.runtime.spark.exchange.plan import Run
 from penstock.runtime.spark.exchange.stage_request import Report, Skips, StageRequest
 from penstock.runtime.spark.exchange.work import Work, size_of

@@ -12,6 +12,7 @@ from penstock.errors import StoreError
 from penstock.kernel.clocks import Clocks, fitting
 from penstock.kernel.columns.column_task import column_task
 from penstock.kernel.observing.node_meter import NodeMeter
+from penstock.kernel.observing.sensors import TaskSensors
 from penstock.kernel.operators.topics.source import SourceDecoder
 from penstock.kernel.raw_columns import RawColumns
 from penstock.kernel.settings import TaskSettings
@@ -106,6 +107,8 @@ class TaskState:
         self._traces = TaskTraces(traces or SlotTraces(), task_id, plan.graph, settings)
         #: The durations of store operations; None if they are not measured.
         self.times = None if samples is None else StoreTimes(*samples)
+        #: What processors measure; kept when the kernel is made again.
+        self.sensors = TaskSensors(settings.recording_level, settings.samples, time.monotonic)
 
     # Getting ready
 
@@ -207,7 +210,7 @@ class TaskState:
         self.kernel = StreamTask(
             self.task_id, self._plan.graph, nodes, settings=self._settings,
             collector=traces.output(self.output), stores=self._stores,
-            wall_clock=lambda: self._clock_ms, meter=meter,
+            wall_clock=lambda: self._clock_ms, meter=meter, sensors=self.sensors,
         )  # fmt: skip
         traces.attach(self.kernel)
         if self.may_use_columns and not traces.is_attached:

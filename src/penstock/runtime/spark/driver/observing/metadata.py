@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from penstock.config import CLIENT_ID, METRICS_RECORDING_LEVEL
+from penstock.model.metric import Metric, MetricName
 from penstock.runtime.spark.driver.observing.metrics import Facts, all_metrics
 from penstock.runtime.states import State
-from penstock.serving.metric import Metric, MetricName
 from penstock.topology.describe import describe
 from penstock.topology.nodes import Source as SourceNode
 
@@ -33,7 +33,7 @@ class LazyMetrics:
 
 
 @dataclass(frozen=True, slots=True)
-class StreamsMetrics(Mapping[MetricName, Metric]):
+class ApplicationMetrics(Mapping[MetricName, Metric]):
     """Totals since the start, and a mapping of all metrics under Kafka Streams' names.
 
     ``dropped`` counts by node and reason.
@@ -78,9 +78,11 @@ class StreamsMetrics(Mapping[MetricName, Metric]):
         ]
 
     @staticmethod
-    def of(leading: Leading, config: StreamsConfig, state: State, threads: int) -> StreamsMetrics:
+    def of(
+        leading: Leading, config: StreamsConfig, state: State, threads: int
+    ) -> ApplicationMetrics:
         progress = leading.runner.progress
-        return StreamsMetrics(
+        return ApplicationMetrics(
             state=state,
             threads=threads,
             batches=progress.batches,

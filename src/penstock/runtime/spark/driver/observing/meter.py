@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from penstock.config import METRICS_NUM_SAMPLES, METRICS_SAMPLE_WINDOW_MS, StreamsConfig
 from penstock.model.latencies import NO_LATENCIES
+from penstock.model.recent import Recent, Span
 from penstock.model.task_id import TaskId
-from penstock.runtime.spark.exchange.measures import Recent, Span
 from penstock.runtime.spark.exchange.stage_request import Report
 from penstock.serving.status.values import CommitStatus
 

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from penstock.extras import package_version
+from penstock.model.metric import Metric
+from penstock.model.recent import Recent
 from penstock.model.task_id import TaskId
 from penstock.runtime.spark.driver.observing.meter import Meter, TaskMeter
-from penstock.runtime.spark.exchange.measures import Recent, StoreMeasures, TaskMeasures
+from penstock.runtime.spark.exchange.measures import StoreMeasures, TaskMeasures
 from penstock.runtime.spark.exchange.stage_request import Restore
 from penstock.runtime.spark.replica.replica import CopyLag
 from penstock.runtime.states import State
-from penstock.serving.metric import Metric
 
 _CLIENT = "stream-metrics"
 _THREAD = "stream-thread-metrics"
@@ -67,6 +68,7 @@ def all_metrics(facts: Facts) -> list[Metric]:
         *_threads(facts),
         *_tasks(facts),
         *_stores(facts),
+        *_sensors(facts),
         *_own(facts),
     ]
 
@@ -219,6 +221,13 @@ def _stores(facts: Facts) -> Iterator[Metric]:
                 own = {**tags, "record-cache-id": store}
                 ratio = hits / (hits + misses)
                 yield Metric("hit-ratio-avg", _CACHE, ratio, own, "Reads that the cache answered.")
+
+
+def _sensors(facts: Facts) -> Iterator[Metric]:
+    for task in facts.measures:
+        tags = _tags(facts, task.task, task.slot)
+        for metric in task.sensors:
+            yield metric.tagged(tags)
 
 
 def _operations(stores: Mapping[str, StoreMeasures], tags: Mapping[str, str]) -> Iterator[Metric]:

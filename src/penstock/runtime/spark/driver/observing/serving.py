@@ -24,6 +24,7 @@ from penstock.errors import (
 )
 from penstock.kafka.client_config import consumer_settings
 from penstock.kernel.serdes import required_serde
+from penstock.model.metric import Metric
 from penstock.model.remedies import declared
 from penstock.runtime.settings import plan_fingerprint, task_settings
 from penstock.runtime.spark.driver.instances.beacon import Life
@@ -54,7 +55,6 @@ from penstock.serving.application import (
     Source,
     StoreInfo,
 )
-from penstock.serving.metric import Metric
 from penstock.serving.options import ServerOptions
 from penstock.serving.past.values import Changes, Commit
 from penstock.serving.question import KeyQuestion, Question

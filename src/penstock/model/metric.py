@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
 
 
-class MetricName(NamedTuple):
+@dataclass(frozen=True, order=True, slots=True)
+class MetricName:
     """Kafka's name of a metric: ``name`` within ``group``, for the things that ``tags`` name."""
 
     name: str
@@ -28,3 +28,7 @@ class Metric:
     @property
     def metric_name(self) -> MetricName:
         return MetricName(self.name, self.group, tuple(sorted(self.tags.items())))
+
+    def tagged(self, tags: Mapping[str, str]) -> Metric:
+        """Return the metric with more tags, which come first; its own win."""
+        return replace(self, tags={**tags, **self.tags})

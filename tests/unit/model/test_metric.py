@@ -1,6 +1,6 @@
 """A metric is found under its name, group and tags, in whatever order the tags were given."""
 
-from penstock.serving.metric import Metric
+from penstock.model.metric import Metric
 
 
 def test_the_order_of_tags_does_not_count() -> None:
