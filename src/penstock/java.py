@@ -9,6 +9,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from penstock import config
+from penstock.dsl.faces.older_operators import branch, through
 from penstock.dsl.options.emit_strategy import EmitStrategy as PythonEmitStrategy
 from penstock.dsl.options.join_options import Joined, StreamJoined, TableJoined
 from penstock.dsl.options.materialized import Materialized
@@ -25,6 +26,20 @@ from penstock.dsl.options.stream_options import (
 from penstock.errors import DeserializationError as DeserializationException
 from penstock.errors import SerializationError as SerdeException
 from penstock.errors import TaskMigratedError as TaskMigratedException
+from penstock.model.windows.definitions import (
+    JoinWindows as PythonJoinWindows,
+)
+from penstock.model.windows.definitions import (
+    SessionWindows as PythonSessionWindows,
+)
+from penstock.model.windows.definitions import (
+    TimeWindows as PythonTimeWindows,
+)
+from penstock.model.windows.definitions import (
+    day_long_join_windows,
+    day_long_session_windows,
+    day_long_time_windows,
+)
 from penstock.query.parameters import QueryableStoreTypes, StoreQueryParameters
 from penstock.serde.serdes import Serdes as PythonSerdes
 from penstock.state.stores import Stores as PythonStores
@@ -36,6 +51,7 @@ __all__ = [
     "DeserializationException",
     "EmitStrategy",
     "Grouped",
+    "JoinWindows",
     "Joined",
     "Materialized",
     "Named",
@@ -45,12 +61,16 @@ __all__ = [
     "Repartitioned",
     "SerdeException",
     "Serdes",
+    "SessionWindows",
     "StoreQueryParameters",
     "Stores",
     "StreamJoined",
     "StreamsConfig",
     "TableJoined",
     "TaskMigratedException",
+    "TimeWindows",
+    "branch",
+    "through",
 ]
 
 
@@ -138,6 +158,28 @@ class EmitStrategy:
     def on_window_close() -> PythonEmitStrategy:
         """Return the strategy that emits each window once, when it closes."""
         return PythonEmitStrategy.ON_WINDOW_CLOSE
+
+
+class TimeWindows(PythonTimeWindows):
+    """Windows of fixed size, with the factory of before Kafka 3.0.
+
+    >>> TimeWindows.of("1h").grace_ms == 23 * 3_600_000
+    True
+    """
+
+    of = staticmethod(day_long_time_windows)
+
+
+class SessionWindows(PythonSessionWindows):
+    """Sessions, with the factory of before Kafka 3.0."""
+
+    with_ = staticmethod(day_long_session_windows)
+
+
+class JoinWindows(PythonJoinWindows):
+    """How far apart two records may be, with the factory of before Kafka 3.0."""
+
+    of = staticmethod(day_long_join_windows)
 
 
 class Stores(PythonStores):

@@ -122,6 +122,7 @@ AREAS: dict[str, tuple[str, str, str]] = {
         "For programs that are ported: [what there is](../../coming-from/java-spellings.md).",
         (
             "java.AutoOffsetReset java.EmitStrategy java.Serdes java.Stores java.StreamsConfig"
+            " java.TimeWindows java.SessionWindows java.JoinWindows branch through"
             " DeserializationException SerdeException TaskMigratedException"
         ),
     ),

@@ -1,6 +1,6 @@
 """A stream split by predicates."""
 
-from penstock import StreamsBuilder
+from penstock import StreamsBuilder, java
 from penstock.testing import rows
 from tests.operators.driver import Driver
 
@@ -32,8 +32,8 @@ def test_unnamed_branches_are_numbered(driver: Driver) -> None:
 def test_branch_is_the_older_spelling(driver: Driver) -> None:
     """XX-15: one stream per predicate, in their order."""
     builder = StreamsBuilder()
-    small, large = builder.stream("in", value=int).branch(
-        lambda key, value: value < 5, lambda key, value: True
+    small, large = java.branch(
+        builder.stream("in", value=int), lambda key, value: value < 5, lambda key, value: True
     )
     small.to("small")
     large.to("large")

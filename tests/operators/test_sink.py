@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock import Serdes, StreamsBuilder
+from penstock import Serdes, StreamsBuilder, java
 from penstock.errors import StreamsError, UnavailableError
 from penstock.testing import rows
 from tests.operators.driver import Driver
@@ -21,7 +21,7 @@ def test_topic_may_depend_on_the_record(driver: Driver) -> None:
 def test_through_goes_on_with_what_was_written(driver: Driver) -> None:
     """XX-15: a topic of the user's own between two parts of the program."""
     builder = StreamsBuilder()
-    builder.stream("in").through("between").map_values(str.upper).to("out")
+    java.through(builder.stream("in"), "between").map_values(str.upper).to("out")
     driver.start(builder.build())
     driver.pipe("in", "key | value | time\na | x | 0:05")
     assert driver.read("between") == rows("key | value | time\na | x | 0:05")

@@ -1,6 +1,6 @@
 """Joins of two streams within a time window."""
 
-from penstock import JoinWindows, StreamsBuilder, Topology
+from penstock import JoinWindows, StreamsBuilder, Topology, java
 from penstock.testing import rows
 from tests.operators.driver import Driver
 
@@ -59,7 +59,7 @@ def test_left_join_waits_until_no_partner_can_come(driver: Driver) -> None:
 
 def test_left_join_with_the_older_windows_waits_for_nothing(driver: Driver) -> None:
     """``JoinWindows.of`` emits at once, as before Kafka 3.1; a partner that comes later follows."""
-    driver.start(joined("left_join", JoinWindows.of("10s").grace("5s")))
+    driver.start(joined("left_join", java.JoinWindows.of("10s").grace("5s")))
     driver.pipe("left", "key | value | time\nann | L | 0:20")
     assert driver.read("out") == rows("key | value | time\nann | L+None | 0:20")
     driver.pipe("right", "key | value | time\nann | R | 0:25")

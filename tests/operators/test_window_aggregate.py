@@ -5,7 +5,7 @@ Exercises ``sink_columns``.
 
 import pytest
 
-from penstock import EmitStrategy, StreamsBuilder, TimeWindows, Topology, UnlimitedWindows
+from penstock import EmitStrategy, StreamsBuilder, TimeWindows, Topology, UnlimitedWindows, java
 from penstock.testing import rows
 from tests.operators.driver import Driver
 
@@ -144,8 +144,8 @@ def test_unlimited_window_never_closes(driver: Driver) -> None:
 @pytest.mark.parametrize(
     ("older", "newer"),
     [
-        (TimeWindows.of("1m").grace("5s"), TimeWindows.of_size_and_grace("1m", "5s")),
-        (TimeWindows.of("1m"), TimeWindows.of_size_and_grace("1m", "23h 59m")),
+        (java.TimeWindows.of("1m").grace("5s"), TimeWindows.of_size_and_grace("1m", "5s")),
+        (java.TimeWindows.of("1m"), TimeWindows.of_size_and_grace("1m", "23h 59m")),
     ],
 )
 def test_older_spellings_stand_for_the_same(older: TimeWindows, newer: TimeWindows) -> None:

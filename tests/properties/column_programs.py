@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 import penstock as ps
+from penstock import java
 from penstock.processor.supplier import ColumnSupplier
 from tests.properties.table_programs import TABLE_BUILDS
 from tests.pure_functions import declare_pure
@@ -639,7 +640,7 @@ def streams_joined_at_once(builder: ps.StreamsBuilder) -> None:
     left = builder.stream("in", key="string", value="json")
     right = builder.stream("table", key="string", value="json")
     both = ps.struct(one=ps.left["n"], other=ps.right["n"])
-    left.left_join(right, both, ps.JoinWindows.of("10s"), value="json", other_value="json").to(
+    left.left_join(right, both, java.JoinWindows.of("10s"), value="json", other_value="json").to(
         "out", key="string", value="json"
     )
 

@@ -114,6 +114,23 @@ def renamed(target: Any, owner: str, name: str, known: Mapping[str, str]) -> Any
     return getattr(target, present)
 
 
+def moved_to_java(
+    cls: type, name: str, known: Mapping[str, Callable[..., object]]
+) -> Callable[..., object]:
+    """Return what ``penstock.java`` has under the name of a former factory, with a warning.
+
+    Raises:
+        AttributeError: as ``renamed``.
+    """
+    if name not in known:
+        raise absent(cls.__name__, name, dir(cls))
+    _warn(
+        f"{cls.__name__}.{name} is in penstock.java: from penstock.java import {cls.__name__}",
+        callers=3,
+    )
+    return known[name]
+
+
 def absent(owner: str, name: str, names: Collection[str]) -> AttributeError:
     """Return the error for an attribute that does not exist, with a similar one of these names."""
     near = get_close_matches(name, [each for each in names if each[:1] != "_"], n=1)

@@ -94,6 +94,7 @@ REMEDIES: Final[dict[str, Declared]] = {
     **_all(_ASK, "bad-interval bad-prefix bad-store-argument forward-not-allowed"),
     **_all(_ASK, "forward-out-of-scope global-store-read-only iterator-closed"),
     **_all(_ASK, "iterator-exhausted store-closed store-operation-unsupported unknown-child"),
+    **_all(_ASK, "duplicate-metric unknown-recording-level unknown-stat"),
     **_all(_ASK, "invalid-schema schema-id-taken unknown-schema"),
     # Stores that cannot be used as they are.
     **_all(_ASK, "cache-entry-dirty cache-exists state-folder-owner store-open-failed"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from penstock import Materialized, SessionWindows, Stores, StreamsBuilder, TimeWindows
+from penstock import Materialized, Stores, StreamsBuilder, TimeWindows, java
 from penstock.errors import ConfigError, InvalidArgumentError
 from penstock.state.spec import StoreHeaders
 from penstock.testing import TestRecord, TopologyTestDriver
@@ -45,7 +45,7 @@ def test_aggregates_are_the_same_with_headers() -> None:
         grouped.count("n").to_stream().to("n", value="long")
         windowed = grouped.windowed_by(TimeWindows.of_size("10s")).count("w")
         windowed.to_stream(lambda window, _: window.key).to("w", value="long")
-        sessions = grouped.windowed_by(SessionWindows.with_("1s")).count("s")
+        sessions = grouped.windowed_by(java.SessionWindows.with_("1s")).count("s")
         sessions.to_stream(lambda window, _: window.key).to("s", value="long")
         with piped(builder.build(config)) as driver:
             results.append([driver.read_records(topic) for topic in "nws"])

@@ -1,4 +1,7 @@
-"""Every argument has one name; a former one works, and warns with the present one."""
+"""Every argument has one name; a former one works, and warns with the present one.
+
+Exercises ``older_operators``.
+"""
 
 import contextlib
 from collections.abc import Callable
@@ -47,6 +50,11 @@ FORMER: list[tuple[Callable[[], object], str]] = [
         lambda: ps.run_batch(Topology(), {}, None, partitions=2),  # type: ignore[call-arg,arg-type]
         "run_batch: the argument partitions is called num_partitions",
     ),
+    (lambda: _stream().branch(bool), r"KStream\.branch is in penstock\.java: .* call split\(\)"),
+    (lambda: _stream().through("t"), r"KStream\.through is in penstock\.java: .* repartition\(\)"),
+    (lambda: ps.TimeWindows.of("1m"), r"from penstock\.java import TimeWindows"),  # type: ignore[attr-defined]
+    (lambda: ps.SessionWindows.with_("1m"), "SessionWindows.with_ is in penstock"),  # type: ignore[attr-defined]
+    (lambda: ps.JoinWindows.of("1m"), "from penstock.java import JoinWindows"),  # type: ignore[attr-defined]
     (lambda: _table().map_values(mapper=str), "map_values: the argument mapper is called fn"),
     (lambda: _table().group_by(selector=str), "group_by: the argument selector is called fn"),
     (lambda: _table().to_stream(key_mapper=str), "to_stream: the argument key_mapper"),

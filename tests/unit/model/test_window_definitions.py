@@ -11,7 +11,14 @@ from typing import Any
 
 import pytest
 
-from penstock import JoinWindows, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
+from penstock import (
+    JoinWindows,
+    SessionWindows,
+    SlidingWindows,
+    TimeWindows,
+    UnlimitedWindows,
+    java,
+)
 from penstock.errors import InvalidArgumentError
 from penstock.model.time.duration import MAX_LONG
 from penstock.model.windows.definitions import least_retention_ms
@@ -46,15 +53,17 @@ def test_grace_can_be_given_at_once_or_later() -> None:
 
 def test_older_factories_make_a_day_of_window_and_grace() -> None:
     """A window that is longer than a day has no grace."""
-    assert TimeWindows.of(10).grace_ms == SessionWindows.with_(10).grace_ms == DAY - 10
-    assert JoinWindows.of(10).grace_ms == DAY - 20
-    assert TimeWindows.of(DAY + 5).grace_ms == SessionWindows.with_(DAY + 5).grace_ms == 0
-    assert JoinWindows.of(DAY).grace_ms == 0
+    assert java.TimeWindows.of(10).grace_ms == java.SessionWindows.with_(10).grace_ms == DAY - 10
+    assert java.JoinWindows.of(10).grace_ms == DAY - 20
+    assert java.TimeWindows.of(DAY + 5).grace_ms == java.SessionWindows.with_(DAY + 5).grace_ms == 0
+    assert java.JoinWindows.of(DAY).grace_ms == 0
 
 
 def test_older_join_windows_are_eager() -> None:
     """They stay so when bounds or grace are set."""
-    assert JoinWindows.of(10).before(5).after(3).grace(1) == JoinWindows(5, 3, 1, is_eager=True)
+    assert java.JoinWindows.of(10).before(5).after(3).grace(1) == JoinWindows(
+        5, 3, 1, is_eager=True
+    )
 
 
 def test_each_side_of_a_join_window_can_be_set_alone() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Unpack, overload
 
 from penstock.dsl.faces.global_ktable import GlobalKTable
 from penstock.dsl.faces.kgrouped_stream import KGroupedStream
+from penstock.dsl.faces.older_operators import OLDER_OPERATORS, older_operator
 from penstock.dsl.generics import K2, V2, K, KOther, SerdeLike, V, VOther, VOut
 from penstock.dsl.operators.aggregations.group_by import (
     group_stream_by,
@@ -28,7 +29,7 @@ from penstock.dsl.operators.streams.merge import merge_streams
 from penstock.dsl.operators.streams.peek import for_each_record, peek_stream, print_stream
 from penstock.dsl.operators.streams.select_key import select_stream_key_with
 from penstock.dsl.operators.topics.repartition import repartition
-from penstock.dsl.operators.topics.sink import write_and_read_stream, write_stream
+from penstock.dsl.operators.topics.sink import write_stream
 from penstock.dsl.operators.topics.table_source import stream_to_table
 from penstock.dsl.operators.topics.to_lake import stream_to_lake
 from penstock.dsl.operators.topics.to_spark import stream_to_spark
@@ -79,6 +80,8 @@ class KStream(Generic[K, V]):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
+            if name in OLDER_OPERATORS:
+                return older_operator(self, name)
             return renamed(self, "KStream", name, {"foreach": "for_each"})
 
     # Records one by one.
@@ -432,28 +435,6 @@ class KStream(Generic[K, V]):
         )
         write_stream(self._stream, topic, options)
 
-    def through(
-        self,
-        topic: str,
-        produced: Produced[K, V] | None = None,
-        *,
-        key: SerdeLike[K] | None = None,
-        value: SerdeLike[V] | None = None,
-        name: str | Named | None = None,
-    ) -> KStream[K, V]:
-        """Write to a topic of the user, and read it again.
-
-        This is older than ``repartition``, which manages its topic itself.
-        """
-        options = options_of(
-            Produced,
-            produced,
-            key=key,
-            value=value,
-            name=name_of(name),
-        )
-        return KStream(write_and_read_stream(self._stream, topic, options))
-
     def repartition(
         self,
         repartitioned: Repartitioned[K, V] | str | None = None,
@@ -499,15 +480,6 @@ class KStream(Generic[K, V]):
         branch or, without a name, by its number (0 for the default branch).
         """
         return BranchedKStream(self._stream, name_of(name))
-
-    def branch(
-        self, *predicates: Callable[[K, V], bool], name: str | Named | None = None
-    ) -> list[KStream[K, V]]:
-        """Return one stream per predicate. This is older than ``split``."""
-        split: BranchedKStream[K, V] = BranchedKStream(self._stream, name_of(name))
-        for predicate in predicates:
-            split.branch(predicate)
-        return list(split.no_default_branch().values())
 
     # Tables and groups.
 

@@ -5,9 +5,12 @@ Every ``*_with_no_grace`` factory closes a window as soon as stream time reaches
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from penstock.errors import InvalidArgumentError
+from penstock.model.former_names import moved_to_java
 from penstock.model.site import caller_site
 from penstock.model.time.duration import MAX_LONG, Duration, to_ms
 from penstock.model.windows.rule import WindowRule
@@ -26,8 +29,21 @@ def _check_grace(grace_ms: int) -> int:
     return grace_ms
 
 
+#: By class: its factories of before Kafka 3.0; they are added where they are defined.
+_FORMER: dict[str, dict[str, Callable[[Duration], object]]] = {}
+
+
+class _Definition(type):
+    """Understands the factories of before Kafka 3.0, with a warning."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(cls, name: str) -> Any:
+            return moved_to_java(cls, name, _FORMER.get(cls.__name__, {}))
+
+
 @dataclass(frozen=True, slots=True)
-class TimeWindows:
+class TimeWindows(metaclass=_Definition):
     """Windows of fixed size: tumbling, or hopping when they advance by less than their size."""
 
     size_ms: int
@@ -55,12 +71,6 @@ class TimeWindows:
     def of_size(size: Duration) -> TimeWindows:
         """Start a definition that ``.grace(...)`` completes; without it, there is no grace."""
         return TimeWindows.of_size_with_no_grace(size)
-
-    @staticmethod
-    def of(size: Duration) -> TimeWindows:
-        """Return windows as before Kafka 3.0: size and grace period together are a day."""
-        windows = TimeWindows.of_size_with_no_grace(size)
-        return replace(windows, grace_ms=max(_DAY_MS - windows.size_ms, 0))
 
     def advance_by(self, advance: Duration) -> TimeWindows:
         """Return windows that begin every ``advance``: hopping if it is less than the size."""
@@ -147,7 +157,7 @@ class SlidingWindows:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionWindows:
+class SessionWindows(metaclass=_Definition):
     """Bursts of activity: records at most ``gap_ms`` apart belong to one session."""
 
     gap_ms: int
@@ -170,24 +180,19 @@ class SessionWindows:
             )
         return SessionWindows(gap_ms, _check_grace(to_ms(grace, "grace period")))
 
-    @staticmethod
-    def with_(gap: Duration) -> SessionWindows:
-        """Return sessions as before Kafka 3.0: gap and grace period together are a day."""
-        windows = SessionWindows.of_inactivity_gap_with_no_grace(gap)
-        return replace(windows, grace_ms=max(_DAY_MS - windows.gap_ms, 0))
-
     def grace(self, grace: Duration) -> SessionWindows:
         """Return sessions that take late records for ``grace`` after their end."""
         return replace(self, grace_ms=_check_grace(to_ms(grace, "grace period")))
 
 
 @dataclass(frozen=True, slots=True)
-class JoinWindows:
+class JoinWindows(metaclass=_Definition):
     """How far apart two records may be: the other record within ``[-before, +after]`` of this one.
 
     With ``is_eager``, a record without a partner is emitted at once, not when its window has
     closed. If a partner comes later, the joined record follows. Left and outer joins worked like
-    this before Kafka 3.1. They still do with ``of``, and in ksqlDB if no grace period is given.
+    this before Kafka 3.1. They still do with ``of`` of ``penstock.java``, and in ksqlDB if no grace
+    period is given.
     """
 
     before_ms: int
@@ -215,16 +220,6 @@ class JoinWindows:
         difference_ms = to_ms(difference, "time difference")
         return JoinWindows(difference_ms, difference_ms, _check_grace(to_ms(grace, "grace period")))
 
-    @staticmethod
-    def of(difference: Duration) -> JoinWindows:
-        """Return windows as before Kafka 3.0: window and grace period together are a day.
-
-        Left and outer joins are eager: they emit a record without a partner at once.
-        """
-        windows = JoinWindows.of_time_difference_with_no_grace(difference)
-        grace_ms = max(_DAY_MS - windows.size_ms, 0)
-        return replace(windows, grace_ms=grace_ms, is_eager=True)
-
     def before(self, difference: Duration) -> JoinWindows:
         """Return a window whose right records may be up to ``difference`` earlier."""
         return replace(self, before_ms=to_ms(difference, "time difference"))
@@ -241,6 +236,34 @@ class JoinWindows:
     def size_ms(self) -> int:
         return self.before_ms + self.after_ms
 
+
+def day_long_time_windows(size: Duration) -> TimeWindows:
+    """Return windows as before Kafka 3.0: size and grace period together are a day."""
+    windows = TimeWindows.of_size_with_no_grace(size)
+    return replace(windows, grace_ms=max(_DAY_MS - windows.size_ms, 0))
+
+
+def day_long_session_windows(gap: Duration) -> SessionWindows:
+    """Return sessions as before Kafka 3.0: gap and grace period together are a day."""
+    windows = SessionWindows.of_inactivity_gap_with_no_grace(gap)
+    return replace(windows, grace_ms=max(_DAY_MS - windows.gap_ms, 0))
+
+
+def day_long_join_windows(difference: Duration) -> JoinWindows:
+    """Return windows as before Kafka 3.0: window and grace period together are a day.
+
+    Left and outer joins are eager: they emit a record without a partner at once.
+    """
+    windows = JoinWindows.of_time_difference_with_no_grace(difference)
+    grace_ms = max(_DAY_MS - windows.size_ms, 0)
+    return replace(windows, grace_ms=grace_ms, is_eager=True)
+
+
+_FORMER |= {
+    "TimeWindows": {"of": day_long_time_windows},
+    "SessionWindows": {"with_": day_long_session_windows},
+    "JoinWindows": {"of": day_long_join_windows},
+}
 
 Windows = TimeWindows | UnlimitedWindows | SlidingWindows | SessionWindows
 

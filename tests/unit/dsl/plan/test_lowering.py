@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock import java
 from penstock.dsl.faces.builder import StreamsBuilder
 from penstock.dsl.options.stream_options import Consumed, Grouped, Produced, Repartitioned
 from penstock.model.windows.definitions import TimeWindows
@@ -208,7 +209,7 @@ def test_global_table_has_a_store_outside_all_tasks() -> None:
 
 def test_through_writes_and_reads_the_users_topic() -> None:
     """The older spelling of a repartition, with a topic of the user's."""
-    graph = graph_of(lambda b: b.stream("in").through("between").to("out"))
+    graph = graph_of(lambda b: java.through(b.stream("in"), "between").to("out"))
     assert lines(graph) == [
         "Source KSTREAM-SOURCE-0000000000",
         "Sink KSTREAM-SINK-0000000001 <KSTREAM-SOURCE-0000000000",

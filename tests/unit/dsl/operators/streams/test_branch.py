@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from penstock import java
 from penstock.dsl.faces.builder import StreamsBuilder
 from penstock.dsl.faces.kstream import KStream
 from penstock.dsl.options.stream_options import Branched
@@ -62,13 +63,13 @@ def test_branch_after_the_default_is_refused() -> None:
 
 def test_older_branch_gives_a_list() -> None:
     """One stream per predicate, in order."""
-    streams = StreamsBuilder().stream("in").branch(always, always, name="s")
+    streams = java.branch(StreamsBuilder().stream("in"), always, always, name="s")
     assert [stream._stream.name for stream in streams] == ["s1", "s2"]
 
 
 def test_branches_inherit_what_is_known_of_the_stream() -> None:
     """Serdes and the need for a repartition."""
     stream = StreamsBuilder().stream("in", key=str, value=str).map_values(str)
-    (branch,) = stream.branch(always)
+    (branch,) = java.branch(stream, always)
     assert branch._stream.key_serde is not None
     assert not branch._stream.key_changed
