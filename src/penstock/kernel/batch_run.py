@@ -117,6 +117,7 @@ class BatchRun:
         meter = task.meter
         if meter is not None:
             meter.begin_columns()
+        before = group.stream_time
         with nullcontext() if task.log is None else reporting_to(task.log.give_up_columns):
             run = columns.run(
                 found, truncated=self._truncated, stop=self._stop, runs=self._runs, meter=meter
@@ -126,6 +127,8 @@ class BatchRun:
         if meter is not None:
             meter.end_columns(is_kept=run is not None)
         if run is None:
+            # Processors have seen the stream time of their records, which are to come again.
+            group.stream_time = before
             return None
         for queue, records in run.inputs:
             newest = run.effects.newest(records)

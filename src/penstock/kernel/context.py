@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import get_ident
 from types import MappingProxyType
@@ -148,8 +148,23 @@ class ForwardingContext(NodeContext):
         record_type: type[Record[Any, Any] | FixedKeyRecord[Any, Any]],
     ) -> None:
         super().__init__(executor)
-        self._forward = executor.forward
         self._record_type = record_type
+        self._executor = executor
+        self.redirect()
+
+    def redirect(
+        self,
+        forward: Forward | None = None,
+        way_to: Callable[[str], Forward | None] | None = None,
+    ) -> None:
+        """Forward elsewhere from now on, or, without arguments, to the nodes of the task again.
+
+        Args:
+            forward: Takes what is forwarded to all children.
+            way_to: Returns what takes records for one child.
+        """
+        self._forward = forward or self._executor.forward
+        self._way_of = way_to or self._task.child
         self._ways: dict[str, Forward] = {}
 
     def forward(self, record: Any, child: str | None = None) -> None:
@@ -185,7 +200,7 @@ class ForwardingContext(NodeContext):
         )
 
     def _way_to(self, child: str) -> Forward:
-        way = self._task.child(child)
+        way = self._way_of(child)
         if way is None or self._node.name not in self._task.node(child).parents:
             known = ", ".join(map(repr, self._children())) or "none"
             raise StreamsError(

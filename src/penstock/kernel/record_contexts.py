@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from penstock.model.record import RecordContext
+from penstock.model.record import Headers, RecordContext
 
 
 @contextmanager
@@ -23,3 +23,14 @@ def assign(to: RecordContext, source: RecordContext) -> None:
     """Copy the values of one context to another."""
     to.timestamp, to.offset, to.partition = source.timestamp, source.offset, source.partition
     to.topic, to.headers = source.topic, source.headers
+
+
+@contextmanager
+def at_time(current: RecordContext, timestamp: int, headers: Headers) -> Iterator[None]:
+    """Give the task's context another timestamp and other headers inside the ``with`` block."""
+    before = current.timestamp, current.headers
+    current.timestamp, current.headers = timestamp, headers
+    try:
+        yield
+    finally:
+        current.timestamp, current.headers = before

@@ -338,6 +338,9 @@ class StreamTask:
     def punctuate_stream_time(self) -> bool:
         """Run the callbacks that are due by stream time; return true if there were any."""
         now = self._group.stream_time
+        if self._is_replaying:
+            # A processor has asked for calls at a record that is still to come.
+            return False
         return now >= 0 and self._stream_punctuations.run_due(now, self._punctuate)
 
     @running
@@ -388,6 +391,10 @@ class StreamTask:
         self.set_clocks(other.clocks())
         for name, keys in other._unsettled.items():
             self.unsettled(name).update(keys)
+
+    @property
+    def has_stream_time_punctuations(self) -> bool:
+        return self._stream_punctuations.is_used
 
     @property
     def has_wall_clock_punctuations(self) -> bool:
@@ -509,6 +516,10 @@ class StreamTask:
 
     def stream_time(self) -> int:
         return self._group.stream_time
+
+    def set_stream_time(self, time: int) -> None:
+        """Show processors the stream time of a record that a batch over columns has come to."""
+        self._group.stream_time = time
 
     def system_time(self) -> int:
         return self._wall_clock()

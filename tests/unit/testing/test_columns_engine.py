@@ -21,10 +21,9 @@ def sums(builder: ps.StreamsBuilder) -> None:
 
 
 def regrouped(builder: ps.StreamsBuilder) -> None:
-    """Two sub-topologies: a processor in the first, none in the second."""
-    stream = builder.stream("in", key="string", value="json").process(
-        lambda record: record, name="p"
-    )
+    """Two sub-topologies: a serde without a column form in the first, none in the second."""
+    stream = builder.stream("in", key="string", value="json")
+    stream.to("pickled", value="pickle")
     grouped = stream.group_by(ps.col("s"), key="string", value="json")
     grouped.count("counts").to_stream().to("out", key="string", value="long")
 
@@ -61,12 +60,12 @@ def test_records_are_batches_of_their_own() -> None:
 
 
 def test_each_sub_topology_runs_its_own_way() -> None:
-    """A processor keeps its own sub-topology from columns; the others have none."""
+    """A serde keeps its own sub-topology from columns; the others have none."""
     with driver_of(regrouped) as driver:
         driver.pipe_batch({"in": [("a", {"s": "x"}), ("b", {"s": "x"})]})
         first, second = driver.batches
         assert (first.subtopology, first.records, first.ran_over_columns) == (0, 2, False)
-        assert "(p: Process has no column form)" in str(first)
+        assert "serde PickleSerde has no column form" in str(first)
         assert str(second) == "sub-topology 1: 2 records over columns"
         assert driver.read_map("out") == {"x": 2}
 

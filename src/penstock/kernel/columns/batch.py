@@ -25,19 +25,22 @@ class Origins:
     """Where records come from, for nodes that ask for the record's context.
 
     ``sources`` has topic and partition of each record if they differ. Then ``topic`` and
-    ``partition`` are those of the first record.
+    ``partition`` are those of the first record. ``stream_times`` has the task's stream time at each
+    record, if processors of the user see it.
     """
 
     topic: str
     partition: int
     offsets: Places
     sources: Sequence[Source] | None = None
+    stream_times: Times | None = None
 
     def at(self, places: Places) -> Origins:
         sources = self.sources
         if sources is not None:
             sources = [sources[place] for place in places.tolist()]
-        return Origins(self.topic, self.partition, self.offsets[places], sources)
+        times = None if self.stream_times is None else self.stream_times[places]
+        return Origins(self.topic, self.partition, self.offsets[places], sources, times)
 
     def each_source(self) -> Iterable[Source]:
         """Return topic and partition of each record."""

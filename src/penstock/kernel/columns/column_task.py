@@ -122,6 +122,8 @@ class ColumnTask:
                 table.keep()
         try:
             inputs = [self._timed(each) for each in inputs]
+            for island in self._islands:
+                island.processors.check_schedules()
             if self._islands:
                 self._check_readable(inputs)
             if len(inputs) == 1 and not self.plan.is_joined:

@@ -66,6 +66,8 @@ class Effects:
     meter: NodeMeter | None = None
     #: Whether each dropped record has to be named, which only single records can do.
     names_drops: bool = False
+    #: The task's stream time at the last record so far, if processors of the user see it.
+    stream_time: int = -1
     #: What has to be done, and the node that has decided it.
     _actions: Actions = field(default_factory=list)
     _dropped: Counter[tuple[str, str]] = field(default_factory=Counter)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -75,12 +76,14 @@ class Gathered:
         if len(self._origins) < max(len(self._keys), 1):
             return None
         offsets = np.concatenate([each.offsets for each in self._origins])
+        known = [each.stream_times for each in self._origins if each.stream_times is not None]
+        times = np.concatenate(known) if len(known) == len(self._origins) else None
         if len({(each.topic, each.partition) for each in self._origins}) == 1 and all(
             each.sources is None for each in self._origins
         ):
-            return Origins(self._origins[0].topic, self._origins[0].partition, offsets)
+            return Origins(self._origins[0].topic, self._origins[0].partition, offsets, None, times)
         sources = [source for each in self._origins for source in each.each_source()]
-        return origins_of(sources, offsets)
+        return replace(origins_of(sources, offsets), stream_times=times)
 
     @property
     def headers(self) -> list[Headers] | None:

@@ -70,6 +70,11 @@ class ColumnPlan:
         ]
 
     @property
+    def has_processors(self) -> bool:
+        """Whether processors of the user are among what runs record by record."""
+        return any(island.processors.are_there for island in self.islands)
+
+    @property
     def needs_last_record(self) -> bool:
         """Whether the flush after a batch needs the context of its last record."""
         return any(
@@ -94,12 +99,16 @@ def plan_columns(task: StreamTask, nodes: Iterable[str]) -> ColumnPlan:
         return ColumnPlan(why_not={"": "the output takes records one by one"})
     names = [*nodes]
     plan = _grown(task, names)
+    if not plan.why_not:
+        _check_processors(plan, task)
     if plan.why_not:
         return plan
     if not _joins(plan):
         plan = _apart(plan, task)
         if plan.is_vectorised and not plan.is_tied:
             return plan
+    if plan.has_processors:
+        return plan
     # Turns that inputs take one record at a time are slow.
     other = _met(_grown(task, names), task)
     return plan if other.why_not and (plan.why_not or plan.is_tied) else other
@@ -115,6 +124,40 @@ def _grown(task: StreamTask, names: Iterable[str]) -> ColumnPlan:
         elif not node.parents:
             plan.why_not[name] = "it has no source"
     return plan
+
+
+def _check_processors(plan: ColumnPlan, task: StreamTask) -> None:
+    """Note what keeps processors of the user from running in islands."""
+    for island in plan.islands:
+        for name in island.processors.executors:
+            try:
+                _check_processor(name, island, plan, task)
+            except NotVectorisableError as reason:
+                plan.why_not[name] = str(reason)
+    if plan.has_processors:
+        for source in plan.sources.values():
+            source.tells_stream_time = True
+
+
+def _check_processor(name: str, island: IslandColumns, plan: ColumnPlan, task: StreamTask) -> None:
+    """Raise if a processor may notice that nodes around it run over columns."""
+    if task.has_stream_time_punctuations:
+        raise NotVectorisableError(
+            "its processor is also called by stream time, between two records"
+        )
+    for source in plan.sources.values():
+        for executor in source.below():
+            shared = executor.resources() & island.processors.resources()
+            if shared and not isinstance(executor, IslandColumns):
+                raise NotVectorisableError(
+                    f"its {min(shared)} is also used by {executor.node.name!r}"
+                )
+    if len(plan.sources) > 1 and (_joins(plan) or _has_cache(plan.sources.values())):
+        raise NotVectorisableError(
+            "it sees the records of several inputs in turn, and another node gathers them"
+        )
+    if _joins(plan):
+        raise NotVectorisableError("a join of streams gathers its records")
 
 
 def _joins(plan: ColumnPlan) -> bool:
@@ -256,6 +299,9 @@ def _tied(plan: ColumnPlan, task: StreamTask) -> ColumnPlan:
     alone.
     """
     meeting = _meeting(plan.sources)
+    if plan.has_processors:
+        # They see stream time, which the records of all inputs move.
+        meeting = [*combinations(plan.sources, 2)]
     if not meeting or not _has_cache(plan.sources.values()):
         return ColumnPlan(plan.sources, plan.why_not, bool(meeting))
     messages = {name for name, source in plan.sources.items() if source.reads_messages}

@@ -14,12 +14,13 @@ from penstock.kernel.stores import TaskStores, task_store_specs
 from penstock.kernel.task import StreamTask
 from penstock.model.record import Headers
 from penstock.model.task_id import TaskId
+from penstock.processor.processor import Processor
 from penstock.processor.supplier import ColumnSupplier
 from penstock.runtime.settings import task_settings
 from penstock.state.engine.memory import MemoryStore
 from penstock.topology.explanation import ColumnForm, Explanation
 from penstock.topology.graph import Graph
-from penstock.topology.nodes import Node, Process, may_schedule
+from penstock.topology.nodes import Node, Process, TableTransformValues
 from penstock.topology.subtopology import SubTopology, subtopologies
 from penstock.topology.titles import label
 from penstock.topology.topology import Topology
@@ -43,10 +44,11 @@ def column_forms(topology: Topology, config: StreamsConfig) -> list[ColumnForm]:
 
 def _form(graph: Graph, part: SubTopology, config: StreamsConfig) -> ColumnForm:
     nodes = [name for name in graph.nodes if name in part.nodes]
-    may_schedule = [name for name in nodes if _may_schedule(graph.nodes[name])]
-    if may_schedule:
-        # Planning these nodes would create the user's processors and call their ``init``.
-        return ColumnForm(part.id, {name: no_form(graph.nodes[name]) for name in may_schedule})
+    graph = replace(graph, nodes={name: _quiet(node) for name, node in graph.nodes.items()})
+    transformers = [n for n in nodes if isinstance(graph.nodes[n], TableTransformValues)]
+    if transformers:
+        # Planning these nodes would create the user's transformers and call their ``init``.
+        return ColumnForm(part.id, {name: no_form(graph.nodes[name]) for name in transformers})
     settings = task_settings(config, emit_interval_ms=0)
     if settings.processor_wrapper is not None:
         return ColumnForm(part.id, dict.fromkeys(nodes, "processor.wrapper.class takes records"))
@@ -68,13 +70,19 @@ def _form(graph: Graph, part: SubTopology, config: StreamsConfig) -> ColumnForm:
         task.close()
 
 
-def _may_schedule(node: Node) -> bool:
-    """Return whether a node runs user code that may schedule punctuations.
+def _quiet(node: Node) -> Node:
+    """Return the node with a processor that does nothing in place of the user's.
 
-    A :class:`ColumnSupplier` is known not to schedule any.
+    Whether the user's processor schedules calls by stream time shows only when it is made.
     """
-    is_known = isinstance(node, Process) and isinstance(node.supplier, ColumnSupplier)
-    return may_schedule(node) and not is_known
+    if isinstance(node, Process) and not isinstance(node.supplier, ColumnSupplier):
+        return replace(node, supplier=_Quiet)
+    return node
+
+
+class _Quiet(Processor[Any, Any, Any, Any]):
+    def process(self, record: Any) -> None:
+        raise AssertionError("nothing is processed while planning")
 
 
 def _global_stores(graph: Graph, settings: TaskSettings) -> Mapping[str, Any]:

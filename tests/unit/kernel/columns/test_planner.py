@@ -281,8 +281,15 @@ def test_calls_that_come_between_records_keep_a_fold_from_columns() -> None:
     class Quiet(ps.Processor[Any, Any, Any, Any]):
         def process(self, record: ps.Record[Any, Any]) -> None: ...
 
-    plan = planned(lambda b: counted(b).process(Quiet))
-    assert [*plan.why_not.values()] == ["Process has no column form"]
+    class Scheduling(Quiet):
+        def init(self, context: Any) -> None:
+            context.schedule("1s", ps.PunctuationType.STREAM_TIME, print)
+
+    plan = planned(lambda b: counted(b).process(Scheduling))
+    assert [*plan.why_not.values()] == [
+        "its processor is also called by stream time, between two records"
+    ]
+    assert planned(lambda b: counted(b).process(Quiet)).islands
 
 
 def test_records_past_a_fold_keep_it_from_columns() -> None:

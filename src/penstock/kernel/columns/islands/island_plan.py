@@ -74,7 +74,10 @@ def settle_island(source: AnyExecutor, task: StreamTask) -> None:
         _behind(paths, inside),
         task,
         shares_values=any(len(each.children) > 1 for each in above),
+        is_flushed=any(each.runs_once for each in above),
     )
+    if island.processors.are_there:
+        _check_flow(above)
     places = [n for n, each in enumerate(parent.children) if each.node.name in inside]
     others = [each for each in parent.children if each.node.name not in inside]
     parent.children[:] = [*others[: places[0]], island, *others[places[0] :]]
@@ -115,6 +118,16 @@ def _behind(paths: Sequence[Path], inside: Sequence[str]) -> list[AnyExecutor]:
                     if child.node.name not in inside:
                         found.setdefault(child.node.name, child)
     return [*found.values()]
+
+
+def _check_flow(above: Path) -> None:
+    """Raise if it is not known where a record behind these executors comes from."""
+    for executor in above:
+        if executor.sends_with is not None or executor.logs_at_flush:
+            raise NotVectorisableError(
+                f"{executor.node.name!r} keeps records back, and a processor behind it may ask for"
+                " stream time"
+            )
 
 
 def _check_kept(above: Path, inside: Sequence[str]) -> None:

@@ -25,11 +25,13 @@ class ProcessExecutor(Executor[Process]):
     _processor: Any = None
     #: What makes the processor, if it is not the node's own supplier.
     supplier: Supplier | None = None
+    #: What the processor forwards through.
+    outlet: ForwardingContext
 
     def init(self) -> None:
         record_type: type[Any] = FixedKeyRecord if self.node.fixed_key else Record
         processor = self._make()
-        context = ForwardingContext(self, record_type)
+        context = self.outlet = ForwardingContext(self, record_type)
         if isinstance(processor, Processor | FixedKeyProcessor):
             # Set before ``init()``, so that a processor that overrides ``init`` need not call it.
             processor.context = context

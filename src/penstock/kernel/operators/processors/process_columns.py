@@ -9,7 +9,6 @@ from penstock.kernel.columns.batch_column import BatchColumn
 from penstock.kernel.columns.column_executor import (
     ColumnExecutor,
     NotVectorisableError,
-    no_form,
     vectorises,
 )
 from penstock.kernel.columns.effects import Effects
@@ -31,7 +30,7 @@ class ProcessColumns(ColumnExecutor[Process]):
         super().__init__(node, task)
         supplier = node.supplier
         if not isinstance(supplier, ColumnSupplier) or not node.fixed_key or node.stores:
-            raise NotVectorisableError(no_form(node))
+            raise NotVectorisableError("a processor may do anything")
         self._supplier = supplier
         self.reads_origins = supplier.reads_origins
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,6 +55,8 @@ class SourceColumns(ColumnExecutor[Source]):
         self.timed: Timed | None = None
         #: Whether an executor below needs topic, partition and offset of its records.
         self.tells_origins = False
+        #: Whether a processor of the task sees stream time as it is at each record.
+        self.tells_stream_time = False
         #: Whether an executor below calls functions of the user.
         self.calls_functions = False
         #: Whether some of these functions may do anything: their order shows, and they may be slow.
@@ -102,6 +105,8 @@ class SourceColumns(ColumnExecutor[Source]):
                 if not may_skip or isinstance(self._handler, LogAndFailExceptionHandler):
                     raise
                 batch = self._decoded(self._readable(piece, effects))
+            if self.tells_stream_time:
+                self._tell_stream_time(batch, effects)
             self.process(batch, effects)
             if stop is not None and taken < len(raw) and stop():
                 break
@@ -172,6 +177,16 @@ class SourceColumns(ColumnExecutor[Source]):
         if not self.tells_origins:
             return None
         return Origins(raw.topic, raw.partition, np.asarray(raw.offsets, np.int64))
+
+    def _tell_stream_time(self, batch: Batch, effects: Effects) -> None:
+        """Tell each record the highest timestamp so far, also of records that go no further."""
+        if not len(batch):
+            return
+        before = max(effects.stream_time, self.task.stream_time())
+        times = np.maximum.accumulate(np.maximum(batch.timestamps, before))
+        effects.stream_time = int(times[-1])
+        if batch.origins is not None:
+            batch.origins = replace(batch.origins, stream_times=times)
 
     def _readable(self, raw: RawColumns, effects: Effects) -> RawColumns:
         """Return the records that can be decoded; the handler is asked about the others."""

@@ -93,6 +93,86 @@ def test_functions_on_both_sides_of_a_store_keep_their_task_from_columns() -> No
     assert "is between functions that may have side effects, which take turns" in reason
 
 
+class Passing(ps.Processor[Any, Any, Any, Any]):
+    """Forwards what it gets."""
+
+    def process(self, record: Any) -> None:
+        self.context.forward(record)
+
+
+def test_processor_is_an_island() -> None:
+    """With all nodes between it and other functions."""
+
+    def build(builder: ps.StreamsBuilder) -> None:
+        stream = spoken(builder).map_values(ps.col("n"), "between")
+        stream.process(Passing, name="p").map_values(str, "behind").to("out", value="string")
+
+    plan = planned(build)
+    assert plan.by_record == {
+        "spoken": "Peek has no column form",
+        "between": "it is between nodes that do",
+        "p": "a processor may do anything",
+    }
+
+
+class PassingValues(ps.FixedKeyProcessor[Any, Any, Any]):
+    """The same, for streams whose keys stay."""
+
+    def process(self, record: Any) -> None:
+        self.context.forward(record)
+
+
+def joined_with_itself(builder: ps.StreamsBuilder, stream: Any) -> Any:
+    windows = ps.JoinWindows.of_time_difference_with_no_grace("1s")
+    return stream.join(stream, ps.left, windows, key="string", value="json", other_value="json")
+
+
+def test_inputs_of_a_task_with_a_processor_take_turns() -> None:
+    """Each record moves the stream time that the processor may ask for."""
+
+    def build(builder: ps.StreamsBuilder) -> None:
+        more = builder.stream("more", key="string", value="json")
+        numbers(builder).process(Passing).merge(more).to("out")
+
+    plan = planned(build)
+    assert plan.is_vectorised
+    assert plan.is_tied
+
+
+@pytest.mark.parametrize(
+    ("build", "reason"),
+    [
+        (
+            lambda b: (
+                b.table("rows", materialized="rows", key="string", value="json"),
+                numbers(b).process(Passing, "rows", name="it"),
+            ),
+            "its store 'rows' is also used by",
+        ),
+        (
+            lambda b: (
+                numbers(b)
+                .process(Passing, name="it")
+                .merge(b.stream("more", key="string", value="json"))
+                .group_by_key()
+                .count("counts")
+            ),
+            "it sees the records of several inputs in turn",
+        ),
+        (
+            lambda b: joined_with_itself(b, numbers(b).process_values(PassingValues, name="it")),
+            "a join of streams gathers its records",
+        ),
+    ],
+    ids=["a store that others use", "a cache", "a join"],
+)  # fmt: skip
+def test_processor_whose_surroundings_show_keeps_its_task_from_columns(
+    build: Build, reason: str
+) -> None:
+    """It would see stores, or stream time, as they are later or earlier."""
+    assert reason in planned(build).why_not["it"]
+
+
 def test_function_behind_a_cache_is_left_to_the_cache() -> None:
     """It is called at the commit, after all calls of the function before the cache."""
 
