@@ -8,11 +8,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import penstock as ps
+from penstock.sql import SqlEngine
 from tests.integration.spark.lake_tables import Tables, lake, last_values
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
@@ -123,3 +127,47 @@ def test_windows_and_untyped_values_have_columns(
     assert {key: row["value"] for key, row in last.items()} == {"a": 2, "b": 1}
     hour = last["a"]["window_end"] - last["a"]["window_start"]
     assert hour.total_seconds() == 3600
+
+
+def test_results_of_queries_are_rows_with_the_types_of_sql(
+    spark: Any, kafka_broker: str, application_id: str, tmp_path: Path, lake: Tables
+) -> None:
+    """A column of every type; the key of a window has its bounds beside it."""
+    copies, counts = lake.name("copies"), lake.name("counts")
+    engine = SqlEngine({"ksql.service.id": application_id})
+    engine.execute(f"""
+        CREATE STREAM orders (id VARCHAR KEY, n INT, price DECIMAL(10, 2), big DECIMAL(40, 1),
+                day DATE, at TIME, seen TIMESTAMP, raw BYTES, tags ARRAY<VARCHAR>,
+                parts MAP<VARCHAR, DOUBLE>, who STRUCT<name VARCHAR, at TIMESTAMP>)
+            WITH (KAFKA_TOPIC='{application_id}-orders', VALUE_FORMAT='JSON', PARTITIONS=2);
+        CREATE STREAM copies WITH (KAFKA_TOPIC='{application_id}-copies', SINK='{copies}')
+            AS SELECT * FROM orders WHERE n > 0;
+        CREATE TABLE counts WITH (KAFKA_TOPIC='{application_id}-counts', SINK='{counts}')
+            AS SELECT n, COUNT(*) AS total FROM orders WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY n;
+        INSERT INTO orders (ROWTIME, id, n, price, big, day, at, seen, raw, tags, parts, who)
+            VALUES
+            (3600000, 'a', 1, 12.34, 5.5, '2026-11-19', '10:11:12', '2026-11-19T10:11:12.345',
+             TO_BYTES('x', 'utf8'), ARRAY['t', 'u'], MAP('p' := 1.5),
+             STRUCT(name := 'ann', at := '2026-11-19T00:00:00')),
+            (3600001, 'b', 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+    """)
+    config = {
+        "bootstrap.servers": kafka_broker,
+        "state.dir": str(tmp_path / "state"),
+        "penstock.lake.commit.interval.ms": 0,
+        **lake.settings,
+    }
+    with engine.run_on_spark(config) as queries:
+        assert queries.run_until_idle(300)
+    rows = {row["key"]: row["value"] for row in lake.rows("copies")}
+    seen = datetime(2026, 11, 19, 10, 11, 12, 345_000, UTC)
+    found = rows["a"] | {"PARTS": dict(rows["a"]["PARTS"])}
+    assert found == {
+        "N": 1, "PRICE": Decimal("12.34"), "BIG": "5.5", "DAY": date(2026, 11, 19),
+        "AT": "10:11:12.000", "SEEN": seen, "RAW": b"x", "TAGS": ["t", "u"], "PARTS": {"p": 1.5},
+        "WHO": {"NAME": "ann", "AT": datetime(2026, 11, 19, tzinfo=UTC)},
+    }  # fmt: skip
+    assert rows["b"] == dict.fromkeys(rows["b"]) | {"N": 1}
+    last = lake.rows("counts")[-1]
+    assert (last["key"], last["value"]) == (1, {"TOTAL": 2})
+    assert (last["window_start"].hour, last["window_end"].hour) == (1, 2)

@@ -23,7 +23,7 @@ def typed_columns(sink: DriverSink) -> list[Column]:
     """
     key, value = col("key").cast("string"), col("value").cast("string")
     if sink.is_windowed:
-        key_column = get_json_object(key, "$.key")
+        key_column = _windowed_key(key, sink.key_type)
     else:
         key_column = _as(key, sink.key_type)
     columns = [
@@ -37,6 +37,12 @@ def typed_columns(sink: DriverSink) -> list[Column]:
             for name in ("window_start", "window_end")
         ]
     return columns
+
+
+def _windowed_key(key: Column, spark_type: str | None) -> Column:
+    if spark_type is None:
+        return get_json_object(key, "$.key")
+    return from_json(key, f"struct<key:{spark_type}>").getField("key")
 
 
 def _as(text: Column, spark_type: str | None) -> Column:

@@ -81,6 +81,8 @@ class DataSource:
     sql: str = ""
     #: The time to live of a table's rows; None if they do not expire.
     ttl_ms: int | None = None
+    #: The table of a lakehouse that gets the rows of the query, too.
+    lake: str | None = None
 
     @property
     def is_compacted(self) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast
 
+from penstock.errors import InvalidArgumentError
+from penstock.model.lake_table import lake_table
 from penstock.model.sql.errors import AnalysisError, did_you_mean
 from penstock.model.sql.span import Span
 from penstock.sql.ast.expressions import BooleanLiteral, IntegerLiteral, StringLiteral
@@ -41,7 +43,7 @@ CREATE_PROPERTIES = (
     "SOURCED_BY_CONNECTOR",
     "ROW_TTL",
 )
-CREATE_AS_PROPERTIES = (*_TOPIC, *_FORMATS, *_TIME, "ROW_TTL")
+CREATE_AS_PROPERTIES = (*_TOPIC, *_FORMATS, *_TIME, "ROW_TTL", "SINK")
 INSERT_PROPERTIES = ("QUERY_ID",)
 ASSERT_TOPIC_PROPERTIES = ("PARTITIONS", "REPLICAS")
 
@@ -185,6 +187,16 @@ class WithProperties:
                 fix="give a stream a RETENTION_MS, and a windowed aggregation a RETENTION",
             )
         return ttl_ms
+
+    def lake(self) -> str | None:
+        """Return the table of a lakehouse that gets the rows, too, as ``to_lake`` names it."""
+        text = self.text("SINK")
+        if text is None:
+            return None
+        try:
+            return str(lake_table(text))
+        except InvalidArgumentError as error:
+            raise self.bad("SINK", error.message, error.fix) from None
 
     def _duration(self, name: str, text: str) -> int:
         parts = text.upper().split()

@@ -301,6 +301,7 @@ def _sink_section(sink: DataSource) -> Section:
         for members, key in ((sink.schema.key, " KEY"), (sink.schema.value, ""))
         for column in members
     )
+    lake = [] if sink.lake is None else [Line(f"lake {sink.lake!r}", Rule.FREE)]
     window = "" if sink.window is None else f", windows {sink.window.kind} {sink.window.size_ms}"
     return Section(
         f"{sink.kind} {sink.name}",
@@ -309,6 +310,7 @@ def _sink_section(sink: DataSource) -> Section:
             Line(f"key {_format(sink.key_format)}{window}"),
             Line(f"value {_format(sink.value_format)}"),
             *time,
+            *lake,
             *columns,
         ),
         growth=after if is_by_name else Rule.REPLACE,

@@ -61,6 +61,7 @@ def sink_of(
         window=step.window,
         timestamp=timestamp,
         topic_settings=properties.topic(is_compacted=is_compacted(statement.kind, step.window)),
+        lake=properties.lake(),
     )
     validate_formats(sink)
     return sink

@@ -26,28 +26,27 @@ from penstock.model.sql.types import (
     SqlType,
     StructType,
 )
-from penstock.runtime.spark.history.typed_rows import GivenColumn, RowColumn, quoted
+from penstock.runtime.spark.history.typed_rows import GivenColumn, RowColumn
 from penstock.sql.casting import caster
 from penstock.sql.catalog.schema import SourceColumn
 from penstock.sql.python_values import sql_number
+from penstock.sql.spark_types import DIGITS, spark_type
 
 Convert = Callable[[Any], Any]
 
-#: By type the name that Spark has for it, and its Arrow type. A time of day is text.
-_SCALARS: dict[SqlType, tuple[str, pa.DataType]] = {
-    BOOLEAN: ("boolean", pa.bool_()),
-    INTEGER: ("int", pa.int32()),
-    BIGINT: ("bigint", pa.int64()),
-    DOUBLE: ("double", pa.float64()),
-    STRING: ("string", pa.string()),
-    BYTES: ("binary", pa.binary()),
-    DATE: ("date", pa.date32()),
-    TIME: ("string", pa.string()),
-    TIMESTAMP: ("timestamp", pa.timestamp("us", tz="UTC")),
+#: The Arrow type of each. A time of day is text.
+_SCALARS: dict[SqlType, pa.DataType] = {
+    BOOLEAN: pa.bool_(),
+    INTEGER: pa.int32(),
+    BIGINT: pa.int64(),
+    DOUBLE: pa.float64(),
+    STRING: pa.string(),
+    BYTES: pa.binary(),
+    DATE: pa.date32(),
+    TIME: pa.string(),
+    TIMESTAMP: pa.timestamp("us", tz="UTC"),
 }
 _DATES = (DATE, TIME, TIMESTAMP)
-#: Decimals of more digits become text: Spark has no type for them.
-_DIGITS = 38
 
 
 def row_column(column: SourceColumn) -> RowColumn:
@@ -67,30 +66,10 @@ def given_column(name: str, type_: SqlType) -> GivenColumn:
     return GivenColumn(name, cast_to, to_sql(type_), keeps_numbers=type_ in _DATES)
 
 
-def spark_type(type_: SqlType) -> str:
-    """Return the type that a column has in Spark, as DDL.
-
-    >>> spark_type(MapType(STRING, ArrayType(TIMESTAMP)))
-    'map<string,array<timestamp>>'
-    """
-    match type_:
-        case DecimalType(precision, scale):
-            return f"decimal({precision},{scale})" if precision <= _DIGITS else "string"
-        case ArrayType(element):
-            return f"array<{spark_type(element)}>"
-        case MapType(key, value):
-            return f"map<{spark_type(key)},{spark_type(value)}>"
-        case StructType(fields):
-            parts = [f"{quoted(field.name)}:{spark_type(field.type)}" for field in fields]
-            return f"struct<{','.join(parts)}>"
-        case _:
-            return _SCALARS[type_][0]
-
-
 def _arrow_type(type_: SqlType) -> pa.DataType:
     match type_:
         case DecimalType(precision, scale):
-            return pa.decimal128(precision, scale) if precision <= _DIGITS else pa.string()
+            return pa.decimal128(precision, scale) if precision <= DIGITS else pa.string()
         case ArrayType(element):
             return pa.list_(_arrow_type(element))
         case MapType(key, value):
@@ -98,7 +77,7 @@ def _arrow_type(type_: SqlType) -> pa.DataType:
         case StructType(fields):
             return pa.struct([pa.field(each.name, _arrow_type(each.type)) for each in fields])
         case _:
-            return _SCALARS[type_][1]
+            return _SCALARS[type_]
 
 
 # From SQL to Spark
@@ -117,7 +96,7 @@ def to_spark(type_: SqlType) -> Convert | None:
 def _to_spark(type_: SqlType) -> Convert | None:
     match type_:
         case DecimalType(precision, _):
-            return None if precision <= _DIGITS else str
+            return None if precision <= DIGITS else str
         case ArrayType(element):
             inner = to_spark(element)
             return inner and (lambda values: [inner(value) for value in values])

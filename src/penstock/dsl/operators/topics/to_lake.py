@@ -17,4 +17,9 @@ def stream_to_lake(stream: Stream, table: str, schema: Any, name: str | None) ->
     """Add the node. Its value type is the given schema, or follows from the stream's serde."""
     found = lake_table(table, caller_site())
     name = stream.graph.names.given_or_new(name, "KSTREAM-LAKE-")
-    stream.then(Operator(name, partial(ToLake, topic=str(found), **row_options(stream, schema))))
+    rows_to_lake(stream, str(found), name, **row_options(stream, schema))
+
+
+def rows_to_lake(stream: Stream, table: str, name: str, **options: Any) -> None:
+    """Add the node for rows whose types are known; ``options`` are fields of ``ToLake``."""
+    stream.then(Operator(name, partial(ToLake, topic=table, **options)))

@@ -1,4 +1,4 @@
-"""The end of a query: rows written to the sink's topic in its formats."""
+"""The end of a query: rows for the sink's topic, in its formats, and for a table of a lakehouse."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from typing import Any
 
 from penstock.dsl.faces.kstream import KStream
 from penstock.dsl.faces.ktable import KTable
+from penstock.dsl.operators.topics.to_lake import rows_to_lake
 from penstock.model.record import Record
 from penstock.processor.processor import Processor
 from penstock.sql.catalog.catalog import DataSource
+from penstock.sql.lake_rows import LakeRowSerde
 from penstock.sql.planner.lowering.context import Lowering
 from penstock.sql.planner.plan import QueryPlan
 from penstock.sql.timestamps import timestamp_reader
@@ -32,6 +34,19 @@ def lower_sink(plan: QueryPlan, rows: Any, lowering: Lowering) -> None:
         key=lowering.topic_key_serde(sink),
         value=lowering.topic_value_serde(sink),
     )
+    if sink.lake is not None:
+        key, value = LakeRowSerde.of_key(sink.schema.key), LakeRowSerde.of_value(sink.schema.value)
+        rows_to_lake(
+            stream._stream,
+            sink.lake,
+            # A name without a number: a changed query goes on with the rows that wait.
+            "SINK",
+            key_serde=key,
+            value_serde=value,
+            key_type=key.spark_type,
+            value_type=value.spark_type,
+            is_windowed=sink.window is not None,
+        )
 
 
 def _timestamps(sink: DataSource) -> Any:
