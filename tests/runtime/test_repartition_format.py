@@ -54,3 +54,26 @@ def test_records_are_what_java_would_write() -> None:
     assert len(records) == sum(len(line.split()) for line in LINES)
     assert {(each.key, each.value) for each in records} >= {(b"be", b"be"), (b"do", b"do")}
     assert all(name != BUNDLE_HEADER for each in records for name, _ in each.headers)
+
+
+def test_bundles_of_all_tasks_are_sent_partition_by_partition() -> None:
+    """So the client makes one request per partition of them, however many tasks a slot has."""
+    builder = ps.StreamsBuilder()
+    lines = builder.stream("in").flat_map_values(lambda line: line.split())
+    lines.group_by(lambda _, word: word).count("counts").to_stream().to("out")
+    kafka = MemoryKafka(4)
+    for topic in ("in", "out"):
+        kafka.create(topic)
+    application = StagedApplication(
+        builder.build().graph, {"application.id": "app"}, kafka, slots=1
+    )
+    for at in range(40):
+        kafka.append("in", b"%d" % at, f"to be or not {at}".encode(), at)
+    application.run_batch(0)
+    application.close()
+    sent = [each for each in kafka.committed if each.topic.endswith("-repartition")]
+    upstream = {value for each in sent for name, value in each.headers if name == BUNDLE_HEADER}
+    assert len(upstream) > 1
+    partitions = [each.partition for each in sent]
+    assert len(set(partitions)) > 1
+    assert partitions == sorted(partitions)

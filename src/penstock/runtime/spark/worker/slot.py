@@ -58,7 +58,7 @@ from penstock.runtime.spark.worker.refusals import RefusalWatch, is_refusal, not
 from penstock.runtime.spark.worker.slot_restore import restore_tasks
 from penstock.runtime.spark.worker.task_databases import store_failure
 from penstock.runtime.spark.worker.task_inputs import TaskInputs, by_topic, repeated, stayed
-from penstock.runtime.spark.worker.task_output import TaskOutput
+from penstock.runtime.spark.worker.task_output import TaskOutput, send_bundles
 from penstock.runtime.spark.worker.task_state import TaskState
 from penstock.runtime.spark.worker.traces.slot_traces import SlotTraces
 from penstock.runtime.spark.worker.writer import Writer
@@ -313,7 +313,7 @@ class Slot:
         writer = self._writer
         assert writer is not None
         writer.begin()
-        reports = self._process(work, request, found)
+        reports = self._process(work, request, found, writer)
         if has_letters:
             letters.write(writer, ends)
             write_global_ends(writer, self.application, ends)
@@ -375,7 +375,11 @@ class Slot:
         return reader.read_columns(wanted, request.limits.bytes, _STUCK_S, open_ended)
 
     def _process(
-        self, work: list[tuple[Run, TaskId]], request: StageRequest, found: ReadRanges
+        self,
+        work: list[tuple[Run, TaskId]],
+        request: StageRequest,
+        found: ReadRanges,
+        writer: Writer,
     ) -> list[Report]:
         ends = time.monotonic() + request.limits.seconds
         reports = []
@@ -385,6 +389,7 @@ class Slot:
             until = now + max(ends - now, 0.0) / (len(work) - place)
             with log_about(task=str(task)):
                 reports.append(self._run_task(run, task, request, found, until))
+        send_bundles((self._tasks[task].output for _, task in work), writer)
         return reports
 
     def _run_task(

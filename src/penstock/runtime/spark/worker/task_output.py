@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import KafkaError, Message
@@ -26,6 +27,19 @@ from penstock.runtime.spark.worker.repartition_topic import RepartitionTopic
 from penstock.runtime.spark.worker.writer import Writer
 from penstock.state.buffer.buffer_value import CHANGELOG_VERSION
 from penstock.state.spec import StoreKind
+
+
+_Delivered = Callable[[KafkaError | None, Message], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Packed:
+    """A bundle as it goes over the wire."""
+
+    data: bytes
+    newest_ms: int
+    header: Headers
+    delivered: _Delivered
 
 
 class TaskOutput:
@@ -81,6 +95,7 @@ class TaskOutput:
         self._sequence = 0
         #: The next offset of every repartition topic partition written to in this run.
         self.written: dict[TopicPartition, int] = {}
+        self._packed: dict[TopicPartition, list[_Packed]] = {}
 
     def start_run(self) -> None:
         """Forget the records and offsets of an earlier run."""
@@ -88,6 +103,7 @@ class TaskOutput:
         self._passed_before = sum(self.passed.values())
         self.written = {}
         self._sequence = 0
+        self._packed.clear()
         for topic in self._repartition.values():
             topic.clear()
 
@@ -148,8 +164,8 @@ class TaskOutput:
             self._bytes += size_of(keys) + size_of(values)
             self.writer.send_all(topic, keys, values, listed(timestamps), partition=partition)
 
-    def write_repartitioned(self) -> None:
-        """Write the collected records of repartition topics at the end of a run."""
+    def pack_repartitioned(self) -> None:
+        """Make bundles of the records of repartition topics at the end of a run."""
         for topic, repartition in self._repartition.items():
             noted = self._noted(repartition.name)
             for partition, bundle in repartition.bundles():
@@ -160,7 +176,8 @@ class TaskOutput:
                 for sequence, data in bundle.packed():
                     header = bundle_header(self._task, sequence)
                     self._bytes += len(data)
-                    self.writer.send(topic, None, data, newest, header, partition, noted)
+                    packed = _Packed(data, newest, header, noted)
+                    self._packed.setdefault((topic, partition), []).append(packed)
 
     def _write_records(self, topic: str, partition: int, bundle: Bundle, noted: Any) -> None:
         self._bytes += size_of(bundle.keys) + size_of(bundle.values)
@@ -200,7 +217,12 @@ class TaskOutput:
     def forget_changelogs(self) -> None:
         self._logged.clear()
 
-    def _noted(self, name: str) -> Callable[[KafkaError | None, Message], None]:
+    def take_packed(self) -> dict[TopicPartition, list[_Packed]]:
+        """Return the bundles of this run, and forget them."""
+        packed, self._packed = self._packed, {}
+        return packed
+
+    def _noted(self, name: str) -> _Delivered:
         """Return a delivery callback that notes the next offset of a partition of this topic."""
         written = self.written
 
@@ -212,7 +234,22 @@ class TaskOutput:
         return delivered
 
 
-def _noting(ends: dict[str, int], store: str) -> Callable[[KafkaError | None, Message], None]:
+def send_bundles(outputs: Iterable[TaskOutput], writer: Writer) -> None:
+    """Send the bundles of some tasks, partition by partition.
+
+    The Kafka client makes one request of the bundles that follow each other to a partition. Sent
+    task by task, n tasks would need n requests for each partition.
+    """
+    taken = [output.take_packed() for output in outputs]
+    for topic, partition in sorted({part for packed in taken for part in packed}):
+        for packed in taken:
+            for each in packed.get((topic, partition), ()):
+                writer.send(
+                    topic, None, each.data, each.newest_ms, each.header, partition, each.delivered
+                )
+
+
+def _noting(ends: dict[str, int], store: str) -> _Delivered:
     def delivered(error: KafkaError | None, message: Message) -> None:
         if error is None:
             ends[store] = (message.offset() or 0) + 1

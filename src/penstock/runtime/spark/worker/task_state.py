@@ -305,7 +305,7 @@ class TaskState:
         consumed = kernel.run_batch(inputs, truncated=cut, stop=stop)
         if self.times is not None:
             self.times.note_buffers(self.stores)
-        self.output.write_repartitioned()
+        self.output.pack_repartitioned()
         return consumed
 
     def settle(self) -> None:
