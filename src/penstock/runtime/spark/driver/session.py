@@ -70,8 +70,9 @@ _LOCAL: dict[str, Any] = {
 #: Stream threads are tasks that stay. So many more tasks run beside them: those of other
 #: applications, of ``to_spark``, and of the user's own jobs.
 _SPARE_TASKS = 8
-#: Records do not pass through the JVM, so a quick start is worth more than fast code.
-_JVM_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+#: Records do not pass through the JVM, so a quick start is worth more than fast code. The heap
+#: begins small: Java would begin with a share of the machine, and fill it before it collects.
+_JVM_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xms64m")
 #: Options of the first JVM, which Spark starts only to find the command line of the real one.
 _LAUNCHER_OPTIONS = " ".join([*_JVM_OPTIONS, "-Xshare:auto"])
 
@@ -171,7 +172,8 @@ def _own_signal_handlers() -> Iterator[None]:
 
 def _start_workers(context: SparkContext) -> None:
     """Let Spark start its Python processes, which takes a while and needs no application."""
-    slots = context.defaultParallelism
+    # On one machine one task starts the daemon, and more would only leave processes that wait.
+    slots = 1 if is_local(context.master) else context.defaultParallelism
     try:
         tasks: Any = context.parallelize(range(slots), slots).mapPartitions(_nothing)
         context._jsc.setCallSite(context.appName)

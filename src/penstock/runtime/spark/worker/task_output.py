@@ -28,7 +28,6 @@ from penstock.runtime.spark.worker.writer import Writer
 from penstock.state.buffer.buffer_value import CHANGELOG_VERSION
 from penstock.state.spec import StoreKind
 
-
 _Delivered = Callable[[KafkaError | None, Message], None]
 
 
