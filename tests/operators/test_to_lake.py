@@ -1,10 +1,13 @@
 """Rows of a table. How they become files is tested where there are Kafka and Spark."""
 
+from dataclasses import dataclass
+
 import pytest
 
 from penstock import Serdes, StreamsBuilder
 from penstock.errors import InvalidArgumentError, TopologyError
 from penstock.testing import rows
+from penstock.topology.nodes import ToLake
 from tests.operators.driver import Driver
 
 
@@ -25,6 +28,35 @@ def test_each_change_of_a_table_is_a_row(driver: Driver) -> None:
     driver.start(builder.build())
     driver.pipe("in", "key | value\nann | x\nann | y\nann | null")
     assert [row.cells["key"] for row in driver.read("delta:/lake/users")] == ["ann"] * 3
+
+
+def test_a_table_is_written_as_its_changes_or_its_present_rows() -> None:
+    for mode, is_present in (("changes", False), ("present", True)):
+        builder = StreamsBuilder()
+        builder.table("in").to_lake("delta:/lake/users", name="lake", mode=mode)  # type: ignore[arg-type]
+        node = builder.build().graph.nodes["lake"]
+        assert isinstance(node, ToLake)
+        assert node.has_present_rows is is_present
+
+
+def test_a_mode_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match="'merge'") as caught:
+        StreamsBuilder().table("in").to_lake("delta:/lake/users", mode="merge")  # type: ignore[arg-type]
+    assert caught.value.code == "bad-lake-mode"
+
+
+@dataclass(frozen=True)
+class Pair:
+    first: str
+    second: str
+
+
+def test_present_rows_need_a_key_of_one_value() -> None:
+    """Libraries cannot tell whether two structs are the same."""
+    table = StreamsBuilder().table("in", key=Pair)
+    with pytest.raises(InvalidArgumentError, match="a key that is one value") as caught:
+        table.to_lake("delta:/lake/pairs", mode="present")
+    assert caught.value.code == "bad-lake-mode"
 
 
 @pytest.mark.parametrize(

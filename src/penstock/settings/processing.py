@@ -179,6 +179,13 @@ LAKE_COMMIT_INTERVAL_MS = Setting(
     "Least time between two versions of a table that ``to_lake`` writes. Each version has a file"
     " for every task that has rows for it.",
 )
+LAKE_COMPACT_VERSIONS = Setting(
+    "penstock.lake.compact.versions",
+    at_least(0),
+    100,
+    "After how many versions of a Delta table that ``to_lake`` writes the driver puts its small"
+    " files together; 0: never. For tables of Iceberg it has no effect.",
+)
 EMIT_INTERVAL_MS = Setting(
     "__emit.interval.ms__",
     at_least(0),

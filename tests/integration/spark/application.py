@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import penstock as ps
 from penstock.errors import PenstockError
@@ -20,11 +20,17 @@ from penstock.errors import PenstockError
 _EVERY_S = 0.1
 
 
-def counts(source: str, sink: str, pause_s: float = 0.0, table: str | None = None) -> ps.Topology:
+def counts(
+    source: str,
+    sink: str,
+    pause_s: float = 0.0,
+    table: str | None = None,
+    mode: Literal["changes", "present"] = "changes",
+) -> ps.Topology:
     """Count equal values. Every change is written, so a key's output is 1, 2, 3 ... exactly.
 
     Args:
-        table: a table of a lakehouse that gets the changes, too.
+        table: a table of a lakehouse that gets the changes or the present rows, too.
     """
     builder = ps.StreamsBuilder()
 
@@ -35,10 +41,10 @@ def counts(source: str, sink: str, pause_s: float = 0.0, table: str | None = Non
     stream = builder.stream(source)
     if pause_s:
         stream = stream.map_values(slowly)
-    changes = stream.group_by(lambda _, value: value).count("counts").to_stream()
-    changes.to(sink)
+    found = stream.group_by(lambda _, value: value).count("counts")
+    found.to_stream().to(sink)
     if table is not None:
-        changes.to_lake(table)
+        found.to_lake(table, mode=mode)
     return builder.build()
 
 
@@ -78,7 +84,8 @@ def main(given: str) -> None:
     logging.getLogger("py4j").setLevel(logging.ERROR)
     asked = json.loads(given)
     config = asked["config"]
-    topology = counts(asked["source"], asked["sink"], asked["pause_s"], config.get("app.table"))
+    lake = config.get("app.table"), config.get("app.mode", "changes")
+    topology = counts(asked["source"], asked["sink"], asked["pause_s"], *lake)
     if asked["is_slow_to_open"]:
         config["rocksdb.config.setter"] = SlowToOpen
     streams = ps.KafkaStreams(topology, config)

@@ -97,6 +97,58 @@ def test_the_table_as_of_a_cut_is_the_store_as_of_that_cut(
         assert last_values(lake.rows(version=version)) == stored
 
 
+def test_present_rows_as_of_a_cut_are_the_store_as_of_that_cut(
+    streams_of: Callable[..., ps.KafkaStreams],
+    new_topic: Any,
+    produce: Callable[..., None],
+    lake: Tables,
+) -> None:
+    """Each version has one row for each key, and none for a deleted one."""
+    source = new_topic("users", partitions=2)
+    builder = ps.StreamsBuilder()
+    users = builder.table(source, materialized="users")
+    users.to_lake(lake.name(), mode="present")
+    hours = ps.TimeWindows.of_size_with_no_grace("1h")
+    counts = users.to_stream().group_by_key().windowed_by(hours).count("counts")
+    counts.to_lake(lake.name("counts"), mode="present")
+    config = {
+        "num_stream_threads": 2,
+        "penstock_lake_commit_interval_ms": 0,
+        "penstock_lake_compact_versions": 2,
+        **lake.settings,
+    }
+    seen: dict[int, dict[str, str]] = {}
+    with streams_of(builder.build(), **config) as streams:
+        for turn in range(3):
+            # Some keys are new, some change, some are deleted, some of those come back.
+            names = [(f"k{n}", None if n % 3 == turn else f"v{turn}") for n in range(20 + turn)]
+            produce(source, *names)
+            expected = {key: name for key, name in names if name is not None}
+            until(lambda: present(lake.rows()) == expected)  # noqa: B023
+            with streams.cut(timeout="120s") as cut:
+                stored = dict(cut.store("users").all())
+                until(lambda: present(lake.rows()) == stored)  # noqa: B023
+                seen[lake.versions()[-1][0]] = stored
+                windows = cut.store("counts").all()
+                counted = {(each.key, each.start): count for each, count in windows}
+        assert streams.run_until_idle("300s")
+    assert len(seen) == 3
+    for version, stored in seen.items():
+        assert present(lake.rows(version=version)) == stored
+    assert sum(counted.values()) > 40
+    assert counted == {
+        (row["key"], row["window_start"].timestamp() * 1000): row["value"]
+        for row in lake.rows("counts")
+    }
+
+
+def present(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the rows of a table by their keys, each of which is there once."""
+    found = {row["key"]: row["value"] for row in rows}
+    assert len(found) == len(rows)
+    return found
+
+
 def until(is_true: Callable[[], bool], patience_s: float = 120.0) -> None:
     deadline = time.monotonic() + patience_s
     while not is_true():

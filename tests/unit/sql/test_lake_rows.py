@@ -68,6 +68,38 @@ def test_a_table_has_all_columns_of_its_key() -> None:
     assert node.is_windowed
 
 
+def test_a_table_may_have_its_present_rows() -> None:
+    node = lake_node(
+        "CREATE TABLE t WITH (SINK='delta:/lake/t', SINK_MODE='present') AS"
+        " SELECT id, COUNT(*) AS n FROM orders GROUP BY id;"
+    )
+    assert node.has_present_rows
+
+
+SELECT = "SELECT id, item, COUNT(*) AS n FROM orders GROUP BY id, item;"
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("CREATE STREAM s WITH ({}) AS SELECT * FROM orders;", "not of a STREAM with 1"),
+        ("CREATE TABLE t WITH (KEY_FORMAT='JSON', {}) AS " + SELECT, "not of a TABLE with 2"),
+    ],
+)
+def test_present_rows_need_a_table_with_one_key(statement: str, message: str) -> None:
+    with pytest.raises(AnalysisError, match=message):
+        SqlEngine().execute(ORDERS + statement.format("SINK='delta:/lake/t', SINK_MODE='PRESENT'"))
+
+
+@pytest.mark.parametrize("properties", ["SINK_MODE='PRESENT'", "SINK='delta:/l', SINK_MODE='x'"])
+def test_a_mode_without_sense_is_refused(properties: str) -> None:
+    with pytest.raises(AnalysisError, match="SINK_MODE") as caught:
+        SqlEngine().execute(
+            f"{ORDERS} CREATE STREAM s WITH ({properties}) AS SELECT * FROM orders;"
+        )
+    assert caught.value.code == "bad-property"
+
+
 def test_the_topic_gets_the_rows_as_always() -> None:
     engine = SqlEngine()
     engine.execute(

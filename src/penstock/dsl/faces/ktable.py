@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, Unpack, overload
 
 from penstock.dsl.faces.kgrouped_table import KGroupedTable
 from penstock.dsl.generics import K2, V2, K, KOther, SerdeLike, V, VOther, VOut
@@ -16,6 +16,7 @@ from penstock.dsl.operators.tables.table_filter import filter_table
 from penstock.dsl.operators.tables.table_map_values import map_table_values
 from penstock.dsl.operators.tables.table_transform_values import transform_table_values
 from penstock.dsl.operators.tables.to_stream import table_to_stream
+from penstock.dsl.operators.topics.to_lake import table_to_lake
 from penstock.dsl.options.java_arguments import names_options
 from penstock.dsl.options.join_keywords import TableJoinKeywords, TableResultKeywords
 from penstock.dsl.options.join_options import TableJoined
@@ -140,12 +141,22 @@ class KTable(Generic[K, V]):
         """
         self.to_stream().to_spark(fn, schema, name)
 
-    def to_lake(self, table: str, schema: Any = None, name: str | Named | None = None) -> None:
-        """Append every change to a table of a lakehouse; see ``KStream.to_lake``.
+    def to_lake(
+        self,
+        table: str,
+        schema: Any = None,
+        name: str | Named | None = None,
+        *,
+        mode: Literal["changes", "present"] = "changes",
+    ) -> None:
+        """Write the changes or the present rows to a table of a lakehouse.
 
-        A deleted row has a null value.
+        See ``KStream.to_lake``. With ``mode="changes"`` every change is appended, and a deleted
+        row has a null value. With ``mode="present"`` the table has one row for each row of this
+        table, and each of its versions is this table at one moment.
         """
-        self.to_stream().to_lake(table, schema, name)
+        stream = self.to_stream()._stream
+        table_to_lake(stream, table, schema, name_of(name), mode)
 
     def to(self, topic: Any, produced: Any = None, **options: Any) -> None:
         """Write every change to a topic: short for ``to_stream().to(...)``."""

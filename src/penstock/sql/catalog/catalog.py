@@ -83,6 +83,8 @@ class DataSource:
     ttl_ms: int | None = None
     #: The table of a lakehouse that gets the rows of the query, too.
     lake: str | None = None
+    #: Whether that table holds the present rows, and not the changes.
+    lake_is_present: bool = False
 
     @property
     def is_compacted(self) -> bool:

@@ -43,7 +43,7 @@ CREATE_PROPERTIES = (
     "SOURCED_BY_CONNECTOR",
     "ROW_TTL",
 )
-CREATE_AS_PROPERTIES = (*_TOPIC, *_FORMATS, *_TIME, "ROW_TTL", "SINK")
+CREATE_AS_PROPERTIES = (*_TOPIC, *_FORMATS, *_TIME, "ROW_TTL", "SINK", "SINK_MODE")
 INSERT_PROPERTIES = ("QUERY_ID",)
 ASSERT_TOPIC_PROPERTIES = ("PARTITIONS", "REPLICAS")
 
@@ -197,6 +197,26 @@ class WithProperties:
             return str(lake_table(text))
         except InvalidArgumentError as error:
             raise self.bad("SINK", error.message, error.fix) from None
+
+    def has_present_rows(self, kind: str, keys: int) -> bool:
+        """Return whether the table of a lakehouse holds the present rows, and not the changes.
+
+        Args:
+            kind: STREAM or TABLE.
+            keys: how many key columns there are.
+        """
+        mode = (self.text("SINK_MODE") or "CHANGES").upper()
+        if mode not in ("CHANGES", "PRESENT"):
+            raise self.bad("SINK_MODE", f"SINK_MODE takes CHANGES or PRESENT, not {mode!r}")
+        if "SINK_MODE" in self.values and "SINK" not in self.values:
+            raise self.bad("SINK_MODE", "SINK_MODE needs a SINK")
+        if mode == "PRESENT" and (kind != "TABLE" or keys != 1):
+            raise self.bad(
+                "SINK_MODE",
+                f"present rows are those of a TABLE with one key, not of a {kind} with {keys}",
+                fix="leave SINK_MODE out: every change is a row",
+            )
+        return mode == "PRESENT"
 
     def _duration(self, name: str, text: str) -> int:
         parts = text.upper().split()

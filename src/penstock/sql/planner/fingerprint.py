@@ -301,7 +301,8 @@ def _sink_section(sink: DataSource) -> Section:
         for members, key in ((sink.schema.key, " KEY"), (sink.schema.value, ""))
         for column in members
     )
-    lake = [] if sink.lake is None else [Line(f"lake {sink.lake!r}", Rule.FREE)]
+    mode = ", present rows" if sink.lake_is_present else ""
+    lake = [] if sink.lake is None else [Line(f"lake {sink.lake!r}{mode}", Rule.FREE)]
     window = "" if sink.window is None else f", windows {sink.window.kind} {sink.window.size_ms}"
     return Section(
         f"{sink.kind} {sink.name}",

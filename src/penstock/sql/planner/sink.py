@@ -62,6 +62,7 @@ def sink_of(
         timestamp=timestamp,
         topic_settings=properties.topic(is_compacted=is_compacted(statement.kind, step.window)),
         lake=properties.lake(),
+        lake_is_present=properties.has_present_rows(statement.kind, len(schema.key)),
     )
     validate_formats(sink)
     return sink

@@ -46,6 +46,7 @@ def lower_sink(plan: QueryPlan, rows: Any, lowering: Lowering) -> None:
             key_type=key.spark_type,
             value_type=value.spark_type,
             is_windowed=sink.window is not None,
+            has_present_rows=sink.lake_is_present,
         )
 
 

@@ -25,6 +25,8 @@ class ToLake(Sink):
     key_type: str | None = None
     value_type: str | None = None
     is_windowed: bool = False
+    #: Whether a row takes the place of the one with the same key, and is not appended.
+    has_present_rows: bool = False
 
 
 #: Sinks whose records do not go to a topic of the user: the driver takes them after each cut.

@@ -8,13 +8,23 @@ from __future__ import annotations
 
 import importlib
 import json
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.errors import MissingExtraError, StreamsError
 from penstock.extras import install_command
+from penstock.runtime.spark.driver.lake.present_rows import (
+    PRESENT,
+    ROWS,
+    forget,
+    other_rows,
+    rows_of,
+)
 from penstock.runtime.spark.driver.lake.table import DataFile, Transaction
+
+log = logging.getLogger(__name__)
 
 #: What a plain append would not do, by the beginning of a property of the table.
 _NOT_KEPT = ("delta.constraints.", "delta.columnMapping.mode", "delta.identity.")
@@ -23,9 +33,10 @@ _NOT_KEPT = ("delta.constraints.", "delta.columnMapping.mode", "delta.identity."
 class DeltaTable:
     """Appends files to one table, each transaction at most once."""
 
-    def __init__(self, folder: str, at: str | None = None) -> None:
+    def __init__(self, folder: str, at: str | None = None, keys: Sequence[str] = ()) -> None:
         self.folder = folder
         self._at = at
+        self._keys = keys
         self._delta = _deltalake()
 
     @property
@@ -36,8 +47,15 @@ class DeltaTable:
         """Create the table if it is not there; see ``Table.open``."""
         try:
             wanted = self._delta.Schema.from_json(json.dumps(schema))
-            table = self._delta.DeltaTable.create(self.folder, schema=wanted, mode="ignore")
-            misfit = _misfit(table, wanted)
+            table = self._delta.DeltaTable.create(
+                self.folder,
+                schema=wanted,
+                mode="ignore",
+                configuration={ROWS: PRESENT} if self._keys else None,
+                raise_if_key_not_exists=False,
+            )
+            there = table.metadata().configuration
+            misfit = _misfit(table, wanted) or other_rows(there, is_present=bool(self._keys))
         except (self._delta.exceptions.DeltaError, OSError, ValueError) as error:
             raise self._refused(str(error), "check the folder, and who may write there") from error
         if misfit is not None:
@@ -55,14 +73,14 @@ class DeltaTable:
             made = self._delta.Transaction(transaction.name, transaction.version, now_ms)
             # Two drivers may have come to this line. The table has the version that both have
             # read, so the log refuses the second one: the first has the same name.
-            table.create_write_transaction(
-                [self._add(file, now_ms) for file in files],
-                "append",
-                table.schema(),
-                commit_properties=self._delta.CommitProperties(
-                    custom_metadata=dict(notes), app_transactions=[made]
-                ),
-            )
+            how = self._delta.CommitProperties(custom_metadata=dict(notes), app_transactions=[made])
+            if self._keys:
+                self._merge(table, files, how)
+            else:
+                added = [self._add(file, now_ms) for file in files]
+                table.create_write_transaction(
+                    added, "append", table.schema(), commit_properties=how
+                )
         except exceptions.TableNotFoundError as error:
             raise self._refused(
                 "the table was deleted while the application ran",
@@ -85,6 +103,29 @@ class DeltaTable:
             return self._has(self._delta.DeltaTable(self.folder), transaction)
         except (self._delta.exceptions.DeltaError, OSError):
             return False
+
+    def _merge(self, table: Any, files: Sequence[DataFile], how: Any) -> None:
+        rows = rows_of(self.folder, files)
+        same = [f"(there.{key} IS NOT DISTINCT FROM new.{key})" for key in self._keys]
+        merge = table.merge(
+            rows,
+            " AND ".join(same),
+            source_alias="new",
+            target_alias="there",
+            # Statistics of the new rows say which files of the table cannot have them.
+            streamed_exec=False,
+            commit_properties=how,
+        )
+        merge = merge.when_matched_delete("new.value IS NULL").when_matched_update_all()
+        merge.when_not_matched_insert_all("new.value IS NOT NULL").execute()
+        forget(self.folder, files)
+
+    def compact(self) -> None:
+        """Put small files together; somebody who deletes rows at the same time comes first."""
+        try:
+            self._delta.DeltaTable(self.folder).optimize.compact()
+        except (self._delta.exceptions.DeltaError, OSError) as error:
+            log.warning("files of Delta table %s were not put together: %s", self.folder, error)
 
     @staticmethod
     def _has(table: Any, transaction: Transaction) -> bool:

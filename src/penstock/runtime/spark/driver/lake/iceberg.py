@@ -8,15 +8,27 @@ a snapshot may expire, and the property stays.
 from __future__ import annotations
 
 import importlib
+import warnings
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import reduce
 from typing import Any
+
+import pyarrow as pa
 
 from penstock.config import StreamsConfig
 from penstock.errors import MissingExtraError, StreamsError
 from penstock.extras import install_command
 from penstock.model.lake_table import IcebergName
 from penstock.runtime.spark.driver.lake.iceberg_types import IcebergTypes, type_text
+from penstock.runtime.spark.driver.lake.present_rows import (
+    PRESENT,
+    ROWS,
+    forget,
+    other_rows,
+    rows_of,
+)
 from penstock.runtime.spark.driver.lake.table import DataFile, Transaction
 
 #: How often a commit is tried again because somebody else has changed the table.
@@ -39,11 +51,16 @@ class IcebergTable:
     """Appends files to one table, each transaction at most once."""
 
     def __init__(
-        self, name: IcebergName, settings: Mapping[str, str], at: str | None = None
+        self,
+        name: IcebergName,
+        settings: Mapping[str, str],
+        at: str | None = None,
+        keys: Sequence[str] = (),
     ) -> None:
         self._name = name
         self._settings = settings
         self._at = at
+        self._keys = keys
         self._catalog: Any = None
         self._location = ""
         self._iceberg = _pyiceberg()
@@ -61,13 +78,16 @@ class IcebergTable:
             self._catalog = catalogs.load_catalog(self._name.catalog, **self._settings)
             self._catalog.create_namespace_if_not_exists(identifier.rpartition(".")[0])
             table = self._catalog.create_table_if_not_exists(
-                identifier, wanted, properties=_PROPERTIES
+                identifier,
+                wanted,
+                properties=_PROPERTIES | ({ROWS: PRESENT} if self._keys else {}),
             )
         except self._errors as error:
             prefix = f"lake.iceberg.{self._name.catalog}."
             fix = f"check the catalog in the settings {prefix}uri and {prefix}warehouse"
             raise self._refused(str(error), fix) from error
-        misfit = _misfit(table, wanted)
+        is_present = bool(self._keys)
+        misfit = _misfit(table, wanted) or other_rows(table.properties, is_present=is_present)
         if misfit is not None:
             raise self._refused(misfit, "name another table, or give rows the table's types")
         self._location = table.location().removeprefix("file://")
@@ -109,15 +129,26 @@ class IcebergTable:
         table.metadata = table.metadata.model_copy(update={"properties": properties})
         version = {"penstock.transaction": transaction.name}
         version["penstock.version"] = str(transaction.version)
+        told = {**notes, **version}
         with table.transaction() as made:
             made.set_properties({transaction.name: str(transaction.version)})
-            made.add_files(
-                [f"{self.files_folder}/{file.name}" for file in files],
-                snapshot_properties={**notes, **version},
-                # The names are new; the check would read every manifest of the table.
-                check_duplicate_files=False,
-            )
+            if self._keys:
+                rows = rows_of(self.files_folder, files)
+                present = rows.filter(rows.column("value").is_valid())
+                made.overwrite(present, _any_of(rows, self._keys), snapshot_properties=told)
+            else:
+                made.add_files(
+                    [f"{self.files_folder}/{file.name}" for file in files],
+                    snapshot_properties=told,
+                    # The names are new; the check would read every manifest of the table.
+                    check_duplicate_files=False,
+                )
+        if self._keys:
+            forget(self.files_folder, files)
         return True
+
+    def compact(self) -> None:
+        """Do nothing: pyiceberg cannot put files together. Spark's ``rewrite_data_files`` can."""
 
     def has(self, transaction: Transaction) -> bool:
         """Tell whether the table certainly has what was appended in a transaction."""
@@ -148,6 +179,25 @@ def _has(table: Any, transaction: Transaction) -> bool:
     return newest is not None and int(newest) >= transaction.version
 
 
+def _any_of(rows: pa.Table, keys: Sequence[str]) -> Any:
+    """Return the condition that a row of the table has the key of one of these rows."""
+    terms = importlib.import_module("pyiceberg.expressions")
+    (key, *bounds), found = keys, []
+    windows: dict[tuple[Any, ...], set[Any]] = defaultdict(set)
+    for row in rows.select(keys).to_pylist():
+        windows[tuple(row[name] for name in bounds)].add(row[key])
+    for window, values in windows.items():
+        within = [
+            terms.EqualTo(name, at.isoformat()) for name, at in zip(bounds, window, strict=True)
+        ]
+        found.append(reduce(terms.And, within, terms.In(key, values)))
+    while len(found) > 1:
+        # A tree, because its depth is limited.
+        pairs = [found[at : at + 2] for at in range(0, len(found), 2)]
+        found = [terms.Or(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
+    return found[0]
+
+
 def _misfit(table: Any, wanted: Any) -> str | None:
     """Return why rows with the wanted columns cannot be appended as they are."""
     there = {field.name: field for field in table.schema().fields}
@@ -169,6 +219,8 @@ def _misfit(table: Any, wanted: Any) -> str | None:
 
 
 def _pyiceberg() -> Any:
+    # A key that is new has no row to delete.
+    warnings.filterwarnings("ignore", "Delete operation did not match any records")
     try:
         return importlib.import_module("pyiceberg.exceptions")
     except ImportError as error:

@@ -13,12 +13,13 @@ from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
+from penstock.config import LAKE_COMPACT_VERSIONS, StreamsConfig
 from penstock.kafka.admin import Admin
 from penstock.model.lake_table import DeltaName, IcebergName, lake_table
 from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.driver.lake.delta import DeltaTable
 from penstock.runtime.spark.driver.lake.iceberg import IcebergTable, catalog_settings
-from penstock.runtime.spark.driver.lake.row_files import table_schema, write_files
+from penstock.runtime.spark.driver.lake.row_files import key_columns, table_schema, write_files
 from penstock.runtime.spark.driver.lake.table import Table, Transaction
 from penstock.runtime.spark.driver.row_ranges import RowRange, RowRanges
 from penstock.runtime.spark.driver.to_spark import check_cores
@@ -49,6 +50,7 @@ class LakeSinks:
         self._sinks = lake_sinks(application.plan.graph)
         self._rows = RowRanges(application, batch_log, admin, self._sinks)
         self._tables: dict[str, Table] = {}
+        self._compact_every = StreamsConfig(application.config)[LAKE_COMPACT_VERSIONS]
         for sink in self._sinks:
             check_cores(spark, sink, "to_lake")
             table = _table(sink, application)
@@ -70,6 +72,8 @@ class LakeSinks:
             for rows in self._rows.due(sink, number, written):
                 self._append(sink, rows)
                 self._rows.done(sink, rows)
+                if self._compact_every and rows.version % self._compact_every == 0:
+                    self._tables[sink.name].compact()
 
     def _append(self, sink: ToLake, rows: RowRange) -> None:
         table, name = self._tables[sink.name], f"{self._application.id}-{sink.name}"
@@ -95,8 +99,9 @@ class LakeSinks:
 
 
 def _table(sink: ToLake, application: Application) -> Table:
+    keys = key_columns(sink) if sink.has_present_rows else []
     match lake_table(sink.topic):
         case DeltaName(folder):
-            return DeltaTable(folder, sink.site)
+            return DeltaTable(folder, sink.site, keys)
         case IcebergName() as name:
-            return IcebergTable(name, catalog_settings(name, application.config), sink.site)
+            return IcebergTable(name, catalog_settings(name, application.config), sink.site, keys)

@@ -10,6 +10,7 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import max_by, struct
 
 from penstock.kernel.raw_columns import RawColumns, listed
 from penstock.model.topic_partition import TopicPartition
@@ -61,12 +62,27 @@ def write_files(
     # One row for each range, each in a partition of its own.
     numbers = spark.range(0, len(ranges), 1, len(ranges))
     read = numbers.mapInArrow(_Read(dict(consumer), list(ranges.items())), _READ)
-    written = _rows(read, sink).mapInArrow(_Write(*place), _WRITTEN)
+    rows = _rows(read, sink)
+    if sink.has_present_rows:
+        rows = _newest(rows, key_columns(sink), len(ranges))
+    written = rows.mapInArrow(_Write(*place), _WRITTEN)
     return [DataFile(row["name"], row["bytes"], row["rows"]) for row in written.collect()]
 
 
 def _rows(frame: DataFrame, sink: ToLake) -> DataFrame:
     return frame.select(*typed_columns(sink), "partition", "sequence")
+
+
+def key_columns(sink: ToLake) -> list[str]:
+    """Return the columns that say which row of a table of present rows is meant."""
+    return ["key", *(["window_start", "window_end"] if sink.is_windowed else [])]
+
+
+def _newest(rows: DataFrame, keys: list[str], tasks: int) -> DataFrame:
+    """Return the last row of each key. All rows of a key are in one partition."""
+    found = rows.repartition(tasks, "partition").groupBy("partition", *keys)
+    last = found.agg(max_by(struct(*rows.columns), "sequence").alias("last"))
+    return last.select("last.*")
 
 
 class _Read:

@@ -25,7 +25,11 @@ class Transaction:
 
 
 class Table(Protocol):
-    """A table of files. It takes the files of each transaction at most once."""
+    """A table of files. It takes the rows of each transaction at most once.
+
+    Rows are appended. A table that is made with ``keys`` has present rows instead: a row takes the
+    place of the one with the same values in these columns, and a row without a value deletes it.
+    """
 
     @property
     def files_folder(self) -> str:
@@ -44,7 +48,9 @@ class Table(Protocol):
     def append(
         self, files: Sequence[DataFile], transaction: Transaction, notes: Mapping[str, str]
     ) -> bool:
-        """Make files part of the table; return whether that was still to be done.
+        """Make the rows of files part of the table; return whether that was still to be done.
+
+        For present rows, each key is there once at most. The files are only read.
 
         Args:
             notes: what the history of the table says about this version.
@@ -55,3 +61,6 @@ class Table(Protocol):
 
     def has(self, transaction: Transaction) -> bool:
         """Tell whether the table certainly has what was appended in a transaction."""
+
+    def compact(self) -> None:
+        """Put small files together, as far as the library can; it may fail without harm."""
