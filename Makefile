@@ -118,6 +118,10 @@ chaos: setup ## Run the tests that kill processes on purpose
 spark-versions: setup ## Run the tests on Spark with the oldest and the newest PySpark; ARGS="3.5 4.0"
 	@$(BIN)/python -m tests.spark_versions $(ARGS)
 
+.PHONY: newcomer
+newcomer: setup ## Build the wheel, install it where nothing else is, and go the way of a first hour
+	@$(BIN)/python -m pytest -m "slow or not slow" tests/newcomer $(ARGS)
+
 .PHONY: soak
 soak: setup ## Run the long tests (minutes to hours)
 	@$(BIN)/python -m pytest -m "soak or slow" $(ARGS)
