@@ -9,16 +9,10 @@ import pyarrow as pa
 
 from penstock.client.errors import ClientError
 from penstock.client.rows import Column, Row
+from penstock.model.sql.arrow_types import ArrowTypes
 from penstock.model.sql.types import (
     BIGINT,
-    BOOLEAN,
-    BYTES,
-    DATE,
-    DOUBLE,
     INTEGER,
-    STRING,
-    TIME,
-    TIMESTAMP,
     ArrayType,
     DecimalType,
     MapType,
@@ -26,18 +20,17 @@ from penstock.model.sql.types import (
     StructType,
 )
 
-_MAX_PRECISION = 76
-_SCALARS: dict[SqlType, Any] = {
-    BOOLEAN: pa.bool_(),
-    INTEGER: pa.int32(),
-    BIGINT: pa.int64(),
-    DOUBLE: pa.float64(),
-    STRING: pa.string(),
-    BYTES: pa.binary(),
-    DATE: pa.date32(),
-    TIME: pa.time32("ms"),
-    TIMESTAMP: pa.timestamp("ms", tz="UTC"),
-}
+
+def _no_type(type_: DecimalType) -> Any:
+    raise ClientError("no-arrow-type", f"{type_} has more digits than Arrow holds")
+
+
+_TYPES = ArrowTypes(
+    date=pa.date32(),
+    time=pa.time32("ms"),
+    timestamp=pa.timestamp("ms", tz="UTC"),
+    longer=_no_type,
+)
 
 
 def arrow_table(columns: Sequence[Column], rows: Iterable[Row]) -> Any:
@@ -55,22 +48,10 @@ def arrow_table(columns: Sequence[Column], rows: Iterable[Row]) -> Any:
 def arrow_type(type_: SqlType) -> Any:
     """Return the Arrow type of a column.
 
-    >>> arrow_type(ArrayType(DATE))
-    ListType(list<item: date32[day]>)
+    >>> arrow_type(ArrayType(INTEGER))
+    ListType(list<item: int32>)
     """
-    match type_:
-        case DecimalType(precision, scale):
-            if precision > _MAX_PRECISION:
-                raise ClientError("no-arrow-type", f"{type_} has more digits than Arrow holds")
-            return (pa.decimal128 if precision <= 38 else pa.decimal256)(precision, scale)
-        case ArrayType(element):
-            return pa.list_(arrow_type(element))
-        case MapType(key, value):
-            return pa.map_(arrow_type(key), arrow_type(value))
-        case StructType(fields):
-            return pa.struct([pa.field(f.name, arrow_type(f.type)) for f in fields])
-        case _:
-            return _SCALARS[type_]
+    return _TYPES.of(type_)
 
 
 def _array(column: Column, values: Iterable[Any]) -> Any:

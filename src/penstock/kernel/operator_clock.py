@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 #: The stream time before the first record.
 NO_TIME = -1
+
+
+class ClosingRule(Protocol):
+    """Says which windows close when."""
+
+    def closed_starts(self, close_time: int, last_close_time: int | None) -> range: ...
 
 
 class OperatorClock:
@@ -37,3 +45,16 @@ class OperatorClock:
             return False
         self.next_time_to_emit = now + interval_ms
         return self.last_close_time == NO_TIME or self.last_close_time < close_time
+
+    def newly_closed(self, rule: ClosingRule, close_time: int, now: int, interval_ms: int) -> range:
+        """Return the starts of the windows that have closed since the last emission, if it is due.
+
+        The caller emits them: they count as emitted from now on.
+        """
+        if not self.is_time_to_emit(close_time, now, interval_ms):
+            return range(0)
+        last = None if self.last_close_time == NO_TIME else self.last_close_time
+        starts = rule.closed_starts(close_time, last)
+        if starts:
+            self.last_close_time = close_time
+        return starts

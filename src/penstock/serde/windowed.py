@@ -22,8 +22,47 @@ _END_START = struct.Struct(">qq")
 _SEQUENCE_SIZE = 4
 
 
+class _WindowedKeys(Serde[Windowed[K]]):
+    """What serdes of windowed keys share: how they write and read differs."""
+
+    __slots__ = ()
+
+    inner: Serde[K] | None
+
+    def encode(self, value: Windowed[K]) -> bytes:
+        return self._write("", value, ())
+
+    def decode(self, data: bytes) -> Windowed[K]:
+        return self._read("", data, ())
+
+    def serialize(
+        self, topic: str, value: Windowed[K] | None, headers: Headers = ()
+    ) -> bytes | None:
+        return None if value is None else self._write(topic, value, headers)
+
+    def deserialize(
+        self, topic: str, data: bytes | None, headers: Headers = ()
+    ) -> Windowed[K] | None:
+        """Read a key. As in Java, zero bytes are the same as None."""
+        return self._read(topic, data, headers) if data else None
+
+    def serialize_base_key(self, topic: str, value: Windowed[K], headers: Headers = ()) -> bytes:
+        """Return the bytes that choose the partition: all windows of a key stay together."""
+        return _base_key(self.inner, topic, value, headers)
+
+    @property
+    def is_open(self) -> bool:
+        return self.inner is None
+
+    def _write(self, topic: str, value: Windowed[K], headers: Headers) -> bytes:
+        raise NotImplementedError
+
+    def _read(self, topic: str, data: bytes, headers: Headers) -> Windowed[K]:
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True)
-class TimeWindowedSerde(Serde[Windowed[K]]):
+class TimeWindowedSerde(_WindowedKeys[K]):
     """Keys of windows of one size. Only the start is written: the reader must know the size.
 
     ``is_changelog`` reads the keys of a window store's changelog, which end in a sequence
@@ -43,36 +82,11 @@ class TimeWindowedSerde(Serde[Windowed[K]]):
                 caller_site(),
             )
 
-    def encode(self, value: Windowed[K]) -> bytes:
-        return self._write("", value, ())
-
-    def decode(self, data: bytes) -> Windowed[K]:
-        return self._read("", data, ())
-
-    def serialize(
-        self, topic: str, value: Windowed[K] | None, headers: Headers = ()
-    ) -> bytes | None:
-        return None if value is None else self._write(topic, value, headers)
-
-    def deserialize(
-        self, topic: str, data: bytes | None, headers: Headers = ()
-    ) -> Windowed[K] | None:
-        """Read a key. As in Java, zero bytes are the same as None."""
-        return self._read(topic, data, headers) if data else None
-
-    def serialize_base_key(self, topic: str, value: Windowed[K], headers: Headers = ()) -> bytes:
-        """Return the bytes that choose the partition: all windows of a key stay together."""
-        return _base_key(self.inner, topic, value, headers)
-
     def for_changelog(self, *, is_changelog: bool = True) -> TimeWindowedSerde[K]:
         return replace(self, is_changelog=is_changelog)
 
     def with_defaults(self, defaults: SerdeDefaults) -> TimeWindowedSerde[K]:
         return replace(self, inner=filled(self.inner, "key", defaults))
-
-    @property
-    def is_open(self) -> bool:
-        return self.inner is None
 
     def _write(self, topic: str, value: Windowed[K], headers: Headers) -> bytes:
         return _base_key(self.inner, topic, value, headers) + _START.pack(value.window.start)
@@ -86,38 +100,13 @@ class TimeWindowedSerde(Serde[Windowed[K]]):
 
 
 @dataclass(frozen=True, slots=True)
-class SessionWindowedSerde(Serde[Windowed[K]]):
+class SessionWindowedSerde(_WindowedKeys[K]):
     """Keys of session windows: the end is written before the start, so that they sort by it."""
 
     inner: Serde[K] | None
 
-    def encode(self, value: Windowed[K]) -> bytes:
-        return self._write("", value, ())
-
-    def decode(self, data: bytes) -> Windowed[K]:
-        return self._read("", data, ())
-
-    def serialize(
-        self, topic: str, value: Windowed[K] | None, headers: Headers = ()
-    ) -> bytes | None:
-        return None if value is None else self._write(topic, value, headers)
-
-    def deserialize(
-        self, topic: str, data: bytes | None, headers: Headers = ()
-    ) -> Windowed[K] | None:
-        """Read a key. As in Java, zero bytes are the same as None."""
-        return self._read(topic, data, headers) if data else None
-
-    def serialize_base_key(self, topic: str, value: Windowed[K], headers: Headers = ()) -> bytes:
-        """Return the bytes that choose the partition: all windows of a key stay together."""
-        return _base_key(self.inner, topic, value, headers)
-
     def with_defaults(self, defaults: SerdeDefaults) -> SessionWindowedSerde[K]:
         return replace(self, inner=filled(self.inner, "key", defaults))
-
-    @property
-    def is_open(self) -> bool:
-        return self.inner is None
 
     def _write(self, topic: str, value: Windowed[K], headers: Headers) -> bytes:
         key = _base_key(self.inner, topic, value, headers)

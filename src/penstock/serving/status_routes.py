@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 import orjson
@@ -16,6 +15,7 @@ from penstock.extras import package_version
 from penstock.serving.application import Health, Instance, Queryable, StoreInfo
 from penstock.serving.console.files import PAGES
 from penstock.serving.credentials import Access
+from penstock.serving.in_thread import in_thread
 from penstock.serving.key_text import key_form
 from penstock.serving.openapi import openapi_document
 from penstock.serving.parameters import LOCATION_PARAMETERS, bad_request, parameters, unquoted
@@ -35,8 +35,6 @@ from penstock.serving.wire.models import (
     StoresModel,
     TopologyModel,
 )
-
-T = TypeVar("T")
 
 #: An SVG may contain scripts. The policy makes sure that a browser runs none of them.
 _SVG_HEADERS = {
@@ -115,31 +113,26 @@ class StatusRoutes:
         wants = request.headers.get("accept", "")
         if "image/svg+xml" in wants:
             return await self.topology_svg(request)
-        described: Mapping[str, Any] = await self._found(self._application.topology)
+        described: Mapping[str, Any] = await in_thread(self._application.topology, self._request_s)
         body = TopologyModel(self._application.application_id, dict(described))
         # msgspec turns the model into plain values; orjson writes every value of the description.
         return Response(orjson.dumps(msgspec.to_builtins(body)), 200, NO_STORE, "application/json")
 
     async def topology_svg(self, request: Request) -> Response:
-        picture = await self._found(self._application.topology_svg)
+        picture = await in_thread(self._application.topology_svg, self._request_s)
         return Response(picture, 200, _SVG_HEADERS, "image/svg+xml")
 
     async def live(self, request: Request) -> Response:
-        health = await self._found(self._application.health)
+        health = await in_thread(self._application.health, self._request_s)
         return _health(health, request, is_up=health.is_alive)
 
     async def ready(self, request: Request) -> Response:
-        health = await self._found(self._application.health)
+        health = await in_thread(self._application.health, self._request_s)
         return _health(health, request, is_up=health.is_alive and health.is_ready)
 
     async def metrics(self, request: Request) -> Response:
-        found = await self._found(self._application.metrics)
+        found = await in_thread(self._application.metrics, self._request_s)
         return Response(to_prometheus(found), 200, NO_STORE, CONTENT_TYPE.decode())
-
-    async def _found(self, call: Callable[[], T]) -> T:
-        """Call a function in a thread outside the pool of store readers, which may all be busy."""
-        async with asyncio.timeout(self._request_s):
-            return await asyncio.to_thread(call)
 
 
 def _health(health: Health, request: Request, *, is_up: bool) -> Response:

@@ -7,57 +7,26 @@ from typing import Any
 
 import pyarrow as pa
 
+from penstock.model.sql.arrow_types import ArrowTypes
 from penstock.model.sql.errors import SqlTypeError
-from penstock.model.sql.types import (
-    BIGINT,
-    BOOLEAN,
-    BYTES,
-    DATE,
-    DOUBLE,
-    INTEGER,
-    STRING,
-    TIME,
-    TIMESTAMP,
-    ArrayType,
-    DecimalType,
-    MapType,
-    SqlType,
-    StructType,
-)
+from penstock.model.sql.types import ArrayType, DecimalType, MapType, SqlType, StructType
 
-_MAX_PRECISION = 76
-_SCALARS: dict[SqlType, Any] = {
-    BOOLEAN: pa.bool_(),
-    INTEGER: pa.int32(),
-    BIGINT: pa.int64(),
-    DOUBLE: pa.float64(),
-    STRING: pa.string(),
-    BYTES: pa.binary(),
-    DATE: pa.int32(),
-    TIME: pa.int32(),
-    TIMESTAMP: pa.int64(),
-}
+
+def _no_type(type_: DecimalType) -> Any:
+    raise SqlTypeError("no-column-type", f"{type_} has more digits than Arrow holds")
+
+
+_TYPES = ArrowTypes(date=pa.int32(), time=pa.int32(), timestamp=pa.int64(), longer=_no_type)
 
 
 def arrow_type(type_: SqlType) -> Any:
     """Return the Arrow type of a column.
 
-    >>> arrow_type(ArrayType(INTEGER))
+    >>> from penstock.model.sql.types import DATE
+    >>> arrow_type(ArrayType(DATE))
     ListType(list<item: int32>)
     """
-    match type_:
-        case DecimalType(precision, scale):
-            if precision > _MAX_PRECISION:
-                raise SqlTypeError("no-column-type", f"{type_} has more digits than Arrow holds")
-            return (pa.decimal128 if precision <= 38 else pa.decimal256)(precision, scale)
-        case ArrayType(element):
-            return pa.list_(arrow_type(element))
-        case MapType(key, value):
-            return pa.map_(arrow_type(key), arrow_type(value))
-        case StructType(fields):
-            return pa.struct([pa.field(f.name, arrow_type(f.type)) for f in fields])
-        case _:
-            return _SCALARS[type_]
+    return _TYPES.of(type_)
 
 
 def to_array(values: Sequence[Any], type_: SqlType) -> Any:

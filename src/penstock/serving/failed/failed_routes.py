@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 from msgspec import Raw
@@ -49,11 +47,10 @@ from penstock.serving.failed.values import (
     own_headers,
     redriven,
 )
+from penstock.serving.in_thread import in_thread
 from penstock.serving.options import Limits
 from penstock.serving.parameters import bad_request, parameters
 from penstock.serving.replies import json_response
-
-T = TypeVar("T")
 
 #: The only path that changes something.
 REDRIVE_PATH = "/failed-records/redrive"
@@ -85,14 +82,16 @@ class FailedRoutes:
     async def listed(self, request: Request) -> Response:
         given = parameters(request.scope["query_string"], _LIMIT)
         limit = min(given.limit or _DEFAULT_LETTERS, MOST_LETTERS)
-        return json_response(await self._found(partial(self._listed, limit)))
+        return json_response(await in_thread(partial(self._listed, limit), self._limits.request_s))
 
     async def one(self, request: Request) -> Response:
         parameters(request.scope["query_string"], frozenset())
         place = request.path_params["partition"], request.path_params["offset"]
         if not all(text.isascii() and text.isdigit() and len(text) <= 18 for text in place):
             raise bad_request("a letter is named by a partition and an offset")
-        return json_response(await self._found(partial(self._one, *map(int, place))))
+        return json_response(
+            await in_thread(partial(self._one, *map(int, place)), self._limits.request_s)
+        )
 
     async def redrive(self, request: Request) -> Response:
         if request.scope["penstock.access"] < Access.WRITE:
@@ -105,7 +104,9 @@ class FailedRoutes:
         if (wanted.group is None) == (not wanted.records):
             raise bad_request("give records or a group", "one of both, not both")
         by = _name(request.scope["penstock.caller"])
-        return json_response(await self._found(partial(self._sent, wanted, by)))
+        return json_response(
+            await in_thread(partial(self._sent, wanted, by), self._limits.request_s)
+        )
 
     # Called in a thread
 
@@ -156,10 +157,6 @@ class FailedRoutes:
         if known is None or known.topic is not letters:
             known = self._known = FailedRecords(letters)
         return known
-
-    async def _found(self, call: Callable[[], T]) -> T:
-        async with asyncio.timeout(self._limits.request_s):
-            return await asyncio.to_thread(call)
 
 
 def _group(failed: FailedRecords, group: Group) -> FailedGroupModel:

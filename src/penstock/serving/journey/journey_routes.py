@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec import Raw
 from starlette.requests import Request
@@ -17,6 +16,7 @@ from penstock.errors import PenstockError
 from penstock.serving.application import NotAvailableError, Queryable
 from penstock.serving.failed.parts import shown
 from penstock.serving.feed_routes import EventStream, FeedRoutes
+from penstock.serving.in_thread import in_thread
 from penstock.serving.journey.journey import Journey, check_source, follow, newest_records
 from penstock.serving.journey.live_journeys import LiveJourney, LiveJourneys
 from penstock.serving.journey.models import (
@@ -36,8 +36,6 @@ from penstock.serving.options import Limits
 from penstock.serving.parameters import LIVE_PARAMETERS, bad_request, parameters
 from penstock.serving.past.models import CommitPointModel
 from penstock.serving.replies import encoder, json_response, problem
-
-T = TypeVar("T")
 
 _LIMIT = frozenset({"limit", "prefix"})
 _DEFAULT_RECORDS, _MOST_RECORDS = 50, 200
@@ -65,14 +63,16 @@ class JourneyRoutes:
 
     async def topics(self, request: Request) -> Response:
         parameters(request.scope["query_string"], frozenset())
-        return json_response(await self._found(self._topics))
+        return json_response(await in_thread(self._topics, self._request_s))
 
     async def records(self, request: Request) -> Response:
         """Return the newest records; ``prefix`` is the beginning of the serialized key."""
         given = parameters(request.scope["query_string"], _LIMIT)
         limit = min(given.limit or _DEFAULT_RECORDS, _MOST_RECORDS)
         topic = request.path_params["topic"]
-        return json_response(await self._found(partial(self._records, topic, given.prefix, limit)))
+        return json_response(
+            await in_thread(partial(self._records, topic, given.prefix, limit), self._request_s)
+        )
 
     async def one(self, request: Request) -> Response:
         parameters(request.scope["query_string"], frozenset())
@@ -81,7 +81,7 @@ class JourneyRoutes:
         if not all(text.isascii() and text.isdigit() and len(text) <= 18 for text in numbers):
             raise bad_request("a record is named by a topic, a partition and an offset")
         place = given["topic"], int(numbers[0]), int(numbers[1])
-        return json_response(await self._found(partial(self._journey, place)))
+        return json_response(await in_thread(partial(self._journey, place), self._request_s))
 
     async def live(self, request: Request) -> Response:
         """Send the traces of the next records as events ``traces``."""
@@ -91,7 +91,7 @@ class JourneyRoutes:
         return EventStream(self._feeds, watching, self._events)
 
     async def _events(self, live: LiveJourney) -> AsyncIterator[bytes]:
-        sites = await self._found(self._sites)
+        sites = await in_thread(self._sites, self._request_s)
         try:
             async for found in live.news():
                 if found is None:
@@ -136,10 +136,6 @@ class JourneyRoutes:
         described: Mapping[str, Any] = self._application.topology()
         nodes = (node for part in described["subtopologies"] for node in part["nodes"])
         return {node["name"]: node.get("site") for node in nodes}
-
-    async def _found(self, call: Callable[[], T]) -> T:
-        async with asyncio.timeout(self._request_s):
-            return await asyncio.to_thread(call)
 
 
 def _picked(tools: Journeys, record: TopicRecord) -> PickedRecordModel:

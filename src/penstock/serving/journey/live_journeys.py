@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 
 from penstock.errors import SerializationError
 from penstock.serving.application import NotAvailableError, Queryable
+from penstock.serving.in_thread import in_thread
 from penstock.serving.journey.journey import check_source
 from penstock.serving.journey.values import Journeys, RecordWatch, Traced
 from penstock.serving.key_text import bad_key, parse_key
@@ -29,8 +30,7 @@ class LiveJourney:
 
     async def ask(self) -> None:
         """Ask for what was traced since the last question; the first one begins the watch."""
-        async with asyncio.timeout(self._request_s):
-            self._found = await asyncio.to_thread(lambda: self.tools().traced(self._watch))
+        self._found = await in_thread(lambda: self.tools().traced(self._watch), self._request_s)
 
     async def news(self) -> AsyncIterator[Traced | None]:
         """Yield what is traced as it comes, and now and then ``None`` if nothing does."""

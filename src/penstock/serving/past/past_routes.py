@@ -5,10 +5,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec import Raw
 from starlette.requests import Request
@@ -16,6 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from penstock.serving.application import Queryable, Row, StoreInfo
+from penstock.serving.in_thread import in_thread
 from penstock.serving.parameters import (
     CHANGES_PARAMETERS,
     HISTORY_PARAMETERS,
@@ -39,8 +38,6 @@ from penstock.serving.past.values import Commit
 from penstock.serving.replies import json_response
 from penstock.serving.store_routes import StoreRoutes
 from penstock.serving.wire.json_values import NULL, to_raw
-
-T = TypeVar("T")
 
 _DEFAULT_ROWS = 100
 _MOST_ROWS = 1_000
@@ -82,8 +79,9 @@ class PastRoutes:
         truncated = False
         for partition in self._stores.all_partitions(info, given):
             left = limit - len(rows)
-            found, has_more = await self._found(
-                partial(self._past.difference, info, partition, first, second, left)
+            found, has_more = await in_thread(
+                partial(self._past.difference, info, partition, first, second, left),
+                self._request_s,
             )
             rows += [_difference(info, each) for each in found]
             truncated = truncated or has_more
@@ -104,7 +102,9 @@ class PastRoutes:
         is_whole = True
         for partition in self._stores.key_partitions(info, key, given):
             limit = _limit(given.limit)
-            found = await self._found(partial(self._past.history, info, partition, key, limit))
+            found = await in_thread(
+                partial(self._past.history, info, partition, key, limit), self._request_s
+            )
             changes += [
                 KeyChangeModel(
                     change.partition,
@@ -129,17 +129,15 @@ class PastRoutes:
         limit = min(_limit(given.limit), _DEFAULT_ROWS)
         found = []
         for partition in self._stores.all_partitions(info, given):
-            keys = await self._found(partial(self._past.hot_keys, info, partition, limit))
+            keys = await in_thread(
+                partial(self._past.hot_keys, info, partition, limit), self._request_s
+            )
             found += [
                 HotKeyModel(to_raw(key, info.key_serde, info.changelog), count, partition)
                 for key, count in keys
             ]
         found.sort(key=lambda each: -each.changes)
         return json_response(HotKeysModel(info.name, found[:limit]))
-
-    async def _found(self, call: Callable[[], T]) -> T:
-        async with asyncio.timeout(self._request_s):
-            return await asyncio.to_thread(call)
 
 
 def _difference(info: StoreInfo, each: Difference) -> DifferenceRowModel:

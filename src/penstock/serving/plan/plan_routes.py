@@ -6,7 +6,6 @@ of it is run.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 
@@ -18,6 +17,7 @@ from starlette.routing import Route
 from penstock.errors import InvalidArgumentError
 from penstock.serving.application import Queryable
 from penstock.serving.body import limited_body
+from penstock.serving.in_thread import in_thread
 from penstock.serving.options import Limits
 from penstock.serving.parameters import parameters
 from penstock.serving.plan.models import PlanModel, PlanReportModel, SectionModel
@@ -41,8 +41,7 @@ class PlanRoutes:
 
     async def answer(self, request: Request) -> Response:
         parameters(request.scope["query_string"], frozenset())
-        async with asyncio.timeout(self._limits.request_s):
-            running = await asyncio.to_thread(self._application.plan)
+        running = await in_thread(self._application.plan, self._limits.request_s)
         if request.method != "POST":
             return json_response(self._described(running))
         name, new = _read(await limited_body(request, self._limits.request_bytes))

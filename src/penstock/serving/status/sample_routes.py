@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,6 +15,7 @@ from penstock.errors import PenstockError
 from penstock.extras import package_version
 from penstock.serving.application import Queryable
 from penstock.serving.feed_routes import EventStream, FeedRoutes
+from penstock.serving.in_thread import in_thread
 from penstock.serving.parameters import bad_request
 from penstock.serving.replies import NO_STORE, encoder, json_response
 from penstock.serving.status.history import Observation
@@ -29,8 +29,6 @@ from penstock.serving.status.models import (
 from penstock.serving.status.sampler import StatusSampler
 from penstock.serving.status_routes import instance_model
 from penstock.serving.wire.models import InstanceModel
-
-T = TypeVar("T")
 
 _MOST_DIGITS = 18
 #: A reader of the feed gets a sign of life after this many seconds without a sample.
@@ -68,21 +66,21 @@ class SampleRoutes:
 
     async def status(self, request: Request) -> Response:
         _known(request)
-        seen = await self._found(self._sampler.latest)
+        seen = await in_thread(self._sampler.latest, self._request_s)
         return Response(self._encoded(seen), 200, NO_STORE, "application/json")
 
     async def history(self, request: Request) -> Response:
-        points = await self._found(lambda: self._sampler.points(_since(request)))
+        points = await in_thread(lambda: self._sampler.points(_since(request)), self._request_s)
         name = self._application.application_id
         return json_response(HistoryModel(name, [point_model(point) for point in points]))
 
     async def heat(self, request: Request) -> Response:
-        points = await self._found(lambda: self._sampler.points(_since(request)))
+        points = await in_thread(lambda: self._sampler.points(_since(request)), self._request_s)
         return json_response(heat_model(self._application.application_id, points))
 
     async def program(self, request: Request) -> Response:
         _known(request)
-        program = await self._found(self._application.program)
+        program = await in_thread(self._application.program, self._request_s)
         return json_response(program_model(self._application.application_id, program))
 
     async def feed(self, request: Request) -> Response:
@@ -94,7 +92,7 @@ class SampleRoutes:
     @asynccontextmanager
     async def _listening(self) -> AsyncIterator[_Newest]:
         newest = _Newest(asyncio.get_running_loop())
-        newest.put(await self._found(self._sampler.latest))
+        newest.put(await in_thread(self._sampler.latest, self._request_s))
         end = self._sampler.listen(newest.put)
         try:
             yield newest
@@ -126,10 +124,6 @@ class SampleRoutes:
         with contextlib.suppress(PenstockError):
             return [instance_model(each) for each in self._application.instances()]
         return []
-
-    async def _found(self, call: Callable[[], T]) -> T:
-        async with asyncio.timeout(self._request_s):
-            return await asyncio.to_thread(call)
 
 
 class _Newest:

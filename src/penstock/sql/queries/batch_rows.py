@@ -9,14 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from penstock.model.sql.arrow_types import ArrowTypes
 from penstock.model.sql.errors import SqlTypeError
 from penstock.model.sql.types import (
-    BIGINT,
-    BOOLEAN,
-    BYTES,
     DATE,
-    DOUBLE,
-    INTEGER,
     STRING,
     TIME,
     TIMESTAMP,
@@ -34,25 +30,19 @@ from penstock.sql.spark_types import DIGITS, spark_type
 
 Convert = Callable[[Any], Any]
 
-#: The Arrow type of each. A time of day is text.
-_SCALARS: dict[SqlType, pa.DataType] = {
-    BOOLEAN: pa.bool_(),
-    INTEGER: pa.int32(),
-    BIGINT: pa.int64(),
-    DOUBLE: pa.float64(),
-    STRING: pa.string(),
-    BYTES: pa.binary(),
-    DATE: pa.date32(),
-    TIME: pa.string(),
-    TIMESTAMP: pa.timestamp("us", tz="UTC"),
-}
 _DATES = (DATE, TIME, TIMESTAMP)
+_ARROW = ArrowTypes(
+    date=pa.date32(),
+    time=pa.string(),
+    timestamp=pa.timestamp("us", tz="UTC"),
+    digits=DIGITS,
+)
 
 
 def row_column(column: SourceColumn) -> RowColumn:
     """Return a column of SQL as one of a DataFrame that is made."""
     type_ = column.type
-    return RowColumn(column.name, spark_type(type_), _arrow_type(type_), to_spark(type_))
+    return RowColumn(column.name, spark_type(type_), _ARROW.of(type_), to_spark(type_))
 
 
 def given_column(name: str, type_: SqlType) -> GivenColumn:
@@ -64,20 +54,6 @@ def given_column(name: str, type_: SqlType) -> GivenColumn:
     is_nested = isinstance(type_, ArrayType | MapType | StructType)
     cast_to = None if is_nested or type_ == TIME else spark_type(type_)
     return GivenColumn(name, cast_to, to_sql(type_), keeps_numbers=type_ in _DATES)
-
-
-def _arrow_type(type_: SqlType) -> pa.DataType:
-    match type_:
-        case DecimalType(precision, scale):
-            return pa.decimal128(precision, scale) if precision <= DIGITS else pa.string()
-        case ArrayType(element):
-            return pa.list_(_arrow_type(element))
-        case MapType(key, value):
-            return pa.map_(_arrow_type(key), _arrow_type(value))
-        case StructType(fields):
-            return pa.struct([pa.field(each.name, _arrow_type(each.type)) for each in fields])
-        case _:
-            return _SCALARS[type_]
 
 
 # From SQL to Spark

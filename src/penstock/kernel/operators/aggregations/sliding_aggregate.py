@@ -10,7 +10,7 @@ from typing import Any
 from penstock.errors import InvalidArgumentError
 from penstock.expr.absent import AbsentFields
 from penstock.kernel.executor import Executor, executes
-from penstock.kernel.operator_clock import NO_TIME, OperatorClock
+from penstock.kernel.operator_clock import OperatorClock
 from penstock.kernel.operators.absent_fields import noting
 from penstock.kernel.operators.aggregations.idle_time import watch_idle
 from penstock.kernel.operators.tables.table_forwarder import TableForwarder
@@ -201,17 +201,13 @@ class SlidingAggregateExecutor(Executor[SlidingAggregate]):
 
     def _emit_closed(self, close_time: int, headers: Headers) -> None:
         """Forward the windows that have closed since the last time and are still in the store."""
-        clock, task = self.clock, self.task
-        if not clock.is_time_to_emit(close_time, task.system_time(), task.emit_interval_ms):
-            return
-        last_close_time = None if clock.last_close_time == NO_TIME else clock.last_close_time
-        starts = self._rule.closed_starts(close_time, last_close_time)
-        if not starts:
-            return
-        with self._store.fetch_all(starts[0], starts[-1]) as closed:
-            for windowed, (value, timestamp) in closed:
-                self.forward_at(windowed, Change(value, None), timestamp, headers)
-        clock.last_close_time = close_time
+        task = self.task
+        now, interval_ms = task.system_time(), task.emit_interval_ms
+        starts = self.clock.newly_closed(self._rule, close_time, now, interval_ms)
+        if starts:
+            with self._store.fetch_all(starts[0], starts[-1]) as closed:
+                for windowed, (value, timestamp) in closed:
+                    self.forward_at(windowed, Change(value, None), timestamp, headers)
 
 
 def _row(value: Any, timestamp: int) -> ValueAndTimestamp | None:
