@@ -20,6 +20,7 @@ from penstock.serving.failed.failed_routes import FailedRoutes
 from penstock.serving.feed_routes import FeedRoutes
 from penstock.serving.guard import Guard
 from penstock.serving.journey.journey_routes import JourneyRoutes
+from penstock.serving.leader import LeaderFirst
 from penstock.serving.options import ServerOptions
 from penstock.serving.past.past_routes import PastRoutes
 from penstock.serving.peer_client import PeerClient
@@ -85,6 +86,7 @@ class QueryAnswers:
             },
         )
         self._others.router.redirect_slashes = False
+        self._answers = LeaderFirst(self._answer, application, self._peers)
         self._sampler.start()
 
     def end_feeds(self) -> None:
@@ -103,22 +105,22 @@ class QueryAnswers:
         if scope["type"] == "lifespan":
             await self._others(scope, receive, send)
             return
-        is_http = scope["type"] == "http"
-        path: bytes = scope["raw_path"] or scope["path"].encode()
         try:
-            if is_http and path.startswith(_STORE_PATH):
-                is_head = scope["method"] == "HEAD"
-                request = StoreRequest(
-                    path, scope["query_string"], scope["penstock.headers"], is_head
-                )
-                try:
-                    await self._stores(request, send)
-                except Exception as error:  # noqa: BLE001 - each has an answer
-                    await reply_error(send, error, is_head=is_head)
-            else:
-                await self._others(scope, receive, send)
+            await self._answers(scope, receive, send)
         except Exception:  # noqa: BLE001 - the caller has an answer, or is gone
             _log.debug("a connection ended early", exc_info=True)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path: bytes = scope["raw_path"] or scope["path"].encode()
+        if scope["type"] != "http" or not path.startswith(_STORE_PATH):
+            await self._others(scope, receive, send)
+            return
+        is_head = scope["method"] == "HEAD"
+        request = StoreRequest(path, scope["query_string"], scope["penstock.headers"], is_head)
+        try:
+            await self._stores(request, send)
+        except Exception as error:  # noqa: BLE001 - each has an answer
+            await reply_error(send, error, is_head=is_head)
 
 
 class QueryApplication(QueryAnswers):

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import ssl
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import NamedTuple
 
 from penstock.serving.application import NotAvailableError
@@ -29,6 +29,14 @@ class PeerResponse(NamedTuple):
     status: int
     headers: Mapping[bytes, bytes]
     body: bytes
+
+
+class PeerStream(NamedTuple):
+    """An answer whose body is still being read."""
+
+    status: int
+    headers: Mapping[bytes, bytes]
+    pieces: AsyncIterator[bytes]
 
 
 class PeerClient:
@@ -51,26 +59,34 @@ class PeerClient:
         Raises:
             NotAvailableError: ``instance-unreachable``.
         """
-        head = b"".join(
-            (
-                b"GET ", target, b" HTTP/1.1\r\nhost: ", address.encode(), b"\r\n",
-                *(name + b": " + value + b"\r\n" for name, value in headers.items()),
-                b"\r\n",
-            )
-        )  # fmt: skip
-        try:
+        head = _request(address, target, headers)
+        with _unreachable(address):
             kept = self._kept(address)
             if kept is not None:
                 with contextlib.suppress(OSError, EOFError):
                     # The other side may have closed it meanwhile; then a new one is tried.
                     return await self._exchange(address, kept, head)
             return await self._exchange(address, await self._connect(address), head)
-        except (OSError, EOFError, ValueError, asyncio.LimitOverrunError) as error:
-            raise NotAvailableError(
-                "instance-unreachable",
-                f"the instance at {address} does not answer: {type(error).__name__}",
-                fix="ask again in a moment",
-            ) from error
+
+    @contextlib.asynccontextmanager
+    async def stream(
+        self, address: str, target: bytes, headers: Mapping[bytes, bytes]
+    ) -> AsyncIterator[PeerStream]:
+        """Send one GET request and read the answer as it comes, over a connection of its own.
+
+        Raises:
+            NotAvailableError: ``instance-unreachable``, also while the body is read.
+        """
+        with _unreachable(address):
+            reader, writer = await self._connect(address)
+        try:
+            with _unreachable(address):
+                writer.write(_request(address, target, headers))
+                await writer.drain()
+                status, found = _head(await reader.readuntil(b"\r\n\r\n"))
+            yield PeerStream(status, found, _pieces(address, reader, found))
+        finally:
+            writer.close()
 
     def close(self) -> None:
         """Close the connections that wait for the next request."""
@@ -113,6 +129,28 @@ class PeerClient:
                 writer.close()
 
 
+@contextlib.contextmanager
+def _unreachable(address: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, EOFError, ValueError, asyncio.LimitOverrunError) as error:
+        raise NotAvailableError(
+            "instance-unreachable",
+            f"the instance at {address} does not answer: {type(error).__name__}",
+            fix="ask again in a moment",
+        ) from error
+
+
+def _request(address: str, target: bytes, headers: Mapping[bytes, bytes]) -> bytes:
+    return b"".join(
+        (
+            b"GET ", target, b" HTTP/1.1\r\nhost: ", address.encode(), b"\r\n",
+            *(name + b": " + value + b"\r\n" for name, value in headers.items()),
+            b"\r\n",
+        )
+    )  # fmt: skip
+
+
 def _head(data: bytes) -> tuple[int, dict[bytes, bytes]]:
     first, *lines = data[:-4].split(b"\r\n")
     parts = first.split(b" ", 2)
@@ -137,13 +175,32 @@ async def _body(reader: asyncio.StreamReader, headers: Mapping[bytes, bytes]) ->
 async def _chunks(reader: asyncio.StreamReader) -> bytes:
     found: list[bytes] = []
     total = 0
+    async for chunk in _each_chunk(reader):
+        total += len(chunk)
+        if total > _MOST_BODY:
+            raise ValueError("the answer is too large")
+        found.append(chunk)
+    return b"".join(found)
+
+
+async def _each_chunk(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
     while True:
         line = await reader.readuntil(b"\r\n")
         size = int(line.split(b";")[0], 16)
-        total += size
-        if size < 0 or total > _MOST_BODY:
+        if not 0 <= size <= _MOST_BODY:
             raise ValueError("the answer is too large")
         chunk = await reader.readexactly(size + 2)
         if size == 0:
-            return b"".join(found)
-        found.append(chunk[:-2])
+            return
+        yield chunk[:-2]
+
+
+async def _pieces(
+    address: str, reader: asyncio.StreamReader, headers: Mapping[bytes, bytes]
+) -> AsyncIterator[bytes]:
+    with _unreachable(address):
+        if headers.get(b"transfer-encoding", b"").lower() != b"chunked":
+            yield await _body(reader, headers)
+            return
+        async for chunk in _each_chunk(reader):
+            yield chunk

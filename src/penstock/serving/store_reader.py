@@ -29,7 +29,8 @@ from penstock.serving.wire.models import PageModel, RowModel, SourceModel
 
 T = TypeVar("T")
 
-_FORWARDED = b"penstock-forwarded-by"
+#: The header of a question that another instance passes on: it is not passed on again.
+FORWARDED = b"penstock-forwarded-by"
 _PAGE = msgspec.json.Decoder(PageModel)
 _HTTP_OK, _HTTP_BUSY = 200, 503
 #: How long another instance may take for one key, if there is one more to ask.
@@ -254,7 +255,7 @@ class StoreReader:
         target = path + b"?" + query if query else path
         headers = {
             **asked.headers,
-            _FORWARDED: self._application.instance_id.encode("ascii", "backslashreplace"),
+            FORWARDED: self._application.instance_id.encode("ascii", "backslashreplace"),
         }
         return await self._peers.get(place.address, target, headers)
 

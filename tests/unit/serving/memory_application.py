@@ -172,6 +172,8 @@ class MemoryApplication:
         self.failure: Exception | None = None
         self.threads: set[str] = set()
         self.is_closed = False
+        #: Whether somebody looked on when its status was last asked for.
+        self.watched = False
         self.letters: DeadLetters | None = None
         self.tools: Journeys = MemoryJourneys(ps.StreamsBuilder().build(), StreamsConfig())
 
@@ -325,6 +327,7 @@ class MemoryApplication:
         ]
 
     def status(self, *, is_watched: bool) -> ApplicationStatus:
+        self.watched = is_watched
         return ApplicationStatus(
             at_ms=time.time_ns() // 1_000_000,
             state=self.state,
