@@ -34,6 +34,7 @@ from penstock.server.security.topic_rules import TopicRules
 from penstock.serving.http_server import HttpServer
 from penstock.serving.options import ServerOptions
 from penstock.sql import SqlEngine
+from penstock.sql.session import SqlSession
 
 _SOURCES = """
     CREATE TABLE users (id VARCHAR PRIMARY KEY, country VARCHAR, amount DOUBLE)
@@ -90,7 +91,7 @@ class _Host:
             {"application.id": "bench-sql-server", "bootstrap.servers": bootstrap}
         )
 
-    def session(self, properties: Mapping[str, Any], variables: Mapping[str, str]) -> SqlEngine:
+    def session(self, properties: Mapping[str, Any], variables: Mapping[str, str]) -> SqlSession:
         return self.engine.session({k: str(v) for k, v in properties.items()}, variables)
 
     def running(self, query_id: str) -> None:

@@ -21,6 +21,7 @@ from penstock.sql.catalog.schema_inference import registered_subjects
 from penstock.sql.engine import SqlEngine
 from penstock.sql.functions.regex.java_regex import java_pattern
 from penstock.sql.results import DeletedTopic, StatementResult
+from penstock.sql.session import SqlSession
 from penstock.sql.trial import Trial
 
 DELETE_TOPICS = "deleteTopicList"
@@ -41,6 +42,14 @@ class CommandEffect:
     deleted: tuple[DeletedTopic, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A command that this node writes, with its statement if it has been analysed."""
+
+    command: Command
+    analysed: Analysed | None = None
+
+
 def apply_command(
     engine: SqlEngine, command: Command, analysed: Analysed | None = None
 ) -> CommandEffect:
@@ -49,7 +58,7 @@ def apply_command(
     Args:
         engine: The engine with the catalog before the command.
         command: The command.
-        analysed: Its statement, if this node has written it and so has parsed it.
+        analysed: Its statement, if this node has written it and so has parsed and planned it.
 
     Raises:
         PenstockError: the command cannot be run; the catalog stays as it is.
@@ -61,7 +70,7 @@ def apply_command(
     session.catalog.topics.update(command.topics)
     if analysed is None or analysed.text != command.statement:
         analysed = Analysed.of(command.statement, session.catalog.variables)
-    trial = _tried(session, analysed, command.number)
+    trial = _planned(analysed, command, base) or _tried(session, analysed, command.number)
     catalog = replace(trial.catalog, properties=base.properties, variables=base.variables)
     deleted = tuple(each for each in trial.outgoing if isinstance(each, DeletedTopic))
     message = _message(analysed.statement, trial.results[0], base)
@@ -69,7 +78,25 @@ def apply_command(
     return CommandEffect(status, catalog, tuple(catalog.ended), deleted)
 
 
-def _tried(session: SqlEngine, analysed: Analysed, number: int | None) -> Trial:
+def _planned(analysed: Analysed, command: Command, base: Catalog) -> Trial | None:
+    """Return what a statement does if its writer has planned it as every other node would.
+
+    The writer has asked the cluster for its topics, and others know those of the commands only. If
+    a topic of the catalog has other partitions there, the statement is planned again.
+    """
+    planned = analysed.planned
+    if planned is None or not planned.holds(base, command.number):
+        return None
+    if not isinstance(analysed.statement, ast.CreateAsSelect | ast.CreateSource | ast.InsertInto):
+        return None
+    made, topics = planned.trial.catalog, {**base.topics, **command.topics}
+    used = {source.topic for source in made.sources.values()}
+    if any(made.topics.get(topic) != topics.get(topic) for topic in used):
+        return None
+    return replace(planned.trial, catalog=replace(made, topics=topics))
+
+
+def _tried(session: SqlSession, analysed: Analysed, number: int | None) -> Trial:
     for attempt in range(_ATTEMPTS):
         try:
             return session.trial_of(analysed, number=number)

@@ -15,6 +15,7 @@ from penstock.sql.ast import administration as admin
 from penstock.sql.ast import statements as ast
 from penstock.sql.ast.node import Node
 from penstock.sql.engine import SqlEngine
+from penstock.sql.session import SqlSession
 from penstock.sql.syntax.masking import blotted
 from penstock.sql.syntax.parser import StatementText, split_statements
 from penstock.sql.trial import Trial
@@ -71,14 +72,14 @@ def file_commands(script: str, engine: SqlEngine) -> list[Command]:
     return commands
 
 
-def _parsed(piece: StatementText, script: str, session: SqlEngine) -> Node:
+def _parsed(piece: StatementText, script: str, session: SqlSession) -> Node:
     try:
         return piece.parsed(session.catalog.variables)
     except SqlError as error:
         raise error.pointing_into(script) from None
 
 
-def _placed(piece: StatementText, script: str, session: SqlEngine) -> Trial:
+def _placed(piece: StatementText, script: str, session: SqlSession) -> Trial:
     try:
         return session.trial(piece.placed_in(script))
     except SqlError as error:

@@ -9,6 +9,7 @@ from penstock.config import StreamsConfig
 from penstock.server.planning import Planning
 from penstock.server.security.topic_rules import TopicRules
 from penstock.sql.engine import SqlEngine
+from penstock.sql.session import SqlSession
 
 if TYPE_CHECKING:
     from penstock.runtime.spark.driver.streams import KafkaStreams
@@ -46,8 +47,8 @@ class QueryHost(Protocol):
     def planning(self) -> Planning:
         """Return the places for statements that are being planned."""
 
-    def session(self, properties: Mapping[str, Any], variables: Mapping[str, str]) -> SqlEngine:
-        """Return an engine for one request: the same catalog, the request's settings in force.
+    def session(self, properties: Mapping[str, Any], variables: Mapping[str, str]) -> SqlSession:
+        """Return a session for one request: the same catalog, the request's settings in force.
 
         Raises:
             SqlError: ``unknown-setting`` or ``bad-setting``.

@@ -15,7 +15,7 @@ from penstock.errors import PenstockError
 from penstock.kafka.admin import Admin
 from penstock.kafka.admin_answers import Topic
 from penstock.model.metric import Metric
-from penstock.server.applying import CommandEffect, apply_command
+from penstock.server.applying import CommandEffect, Written, apply_command
 from penstock.server.commands.command import Command
 from penstock.server.commands.ids import TERMINATE_CLUSTER
 from penstock.server.commands.log import CommandLog
@@ -36,6 +36,7 @@ from penstock.serving.credentials import Access
 from penstock.sql.analysed import Analysed
 from penstock.sql.engine import SqlEngine
 from penstock.sql.processing_log import ProcessingLogSettings
+from penstock.sql.session import SqlSession
 
 if TYPE_CHECKING:
     from penstock.runtime.spark.driver.streams import KafkaStreams
@@ -47,8 +48,8 @@ _log = logging.getLogger("penstock.server")
 _BATCHES = "-penstock-batches"
 #: How often the event loop checks whether a command that a request waits for is done.
 _LOOK_S = 0.01
-#: Returns the command with a number; None if there is nothing to do.
-Prepare = Callable[[int], Command | None]
+#: Makes the command with a number; None means that there is nothing to do.
+Prepare = Callable[[int], Written | None]
 
 
 class ServerNode:
@@ -188,8 +189,8 @@ class ServerNode:
 
     def session(
         self, properties: Mapping[str, Any], variables: Mapping[str, str] | None = None
-    ) -> SqlEngine:
-        """Return an engine for one request: the same catalog, the request's settings in force.
+    ) -> SqlSession:
+        """Return a session for one request: the same catalog, the request's settings in force.
 
         Raises:
             BadRequestError: ``fixed-setting`` for one that a request may not change.
@@ -221,23 +222,21 @@ class ServerNode:
 
     # Commands
 
-    def submit(
-        self, prepare: Prepare, analysed: Analysed | None = None
-    ) -> tuple[int, Command, CommandStatus] | None:
+    def submit(self, prepare: Prepare) -> tuple[int, Command, CommandStatus] | None:
         """Write a command, run it, and do what only its writer does: delete topics and state.
 
         Args:
             prepare: Makes the command; see ``CommandRunner.submit``.
-            analysed: The statement of the command, if it is parsed already.
         """
         written: list[str] = []
 
         def own(number: int) -> Command | None:
-            command = prepare(number)
-            if command is not None:
-                self._own[command.token] = analysed
-                written.append(command.token)
-            return command
+            made = prepare(number)
+            if made is None:
+                return None
+            self._own[made.command.token] = made.analysed
+            written.append(made.command.token)
+            return made.command
 
         try:
             done = self.runner.submit(own)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from penstock.errors import PenstockError
 from penstock.model.sql.errors import SqlError
-from penstock.server.applying import PASSING
+from penstock.server.applying import PASSING, Written
 from penstock.server.commands.command import Command
 from penstock.server.commands.ids import command_id_of
 from penstock.server.connectors import is_about_connectors
@@ -27,13 +28,13 @@ from penstock.server.resolving import with_columns
 from penstock.server.security.masking import blotted, masked
 from penstock.server.security.roles import check_access
 from penstock.serving.credentials import Access
-from penstock.sql.analysed import Analysed
+from penstock.sql.analysed import Analysed, Planned
 from penstock.sql.ast import administration as admin
 from penstock.sql.ast import statements as ast
 from penstock.sql.ast.node import Node
 from penstock.sql.ast.queries import Query
-from penstock.sql.engine import SqlEngine
 from penstock.sql.ksql_settings import is_unknown_ksql
+from penstock.sql.session import SqlSession
 from penstock.sql.setting_names import layered
 from penstock.sql.statements.explaining import warnings_of
 from penstock.sql.syntax.parser import StatementText, split_statements
@@ -105,18 +106,16 @@ class Request:
 
         Return its statements, each with the variables that are in force where it stands.
         """
+        if len(pieces) == 1:
+            return [self._checked_alone(pieces[0])]
         session = self._session()
         is_checked = False
         checked: list[Analysed] = []
         for text in pieces:
-            piece = self._parsed(text)
+            piece = self._allowed(text)
             checked.append(piece)
             statement = piece.statement
-            check_access(statement, self._access, shown_text(piece.text))
-            self._refuse_queries(piece)
-            if isinstance(statement, _UNCHECKED) or is_about_connectors(statement):
-                continue
-            if self._is_about_push(statement):
+            if not self._has_trial(statement):
                 continue
             if not is_checked and command_id_of(statement) is not None:
                 self._learn_topics(session)
@@ -124,6 +123,35 @@ class Request:
             session.catalog = self._tried(session, piece).catalog
             self._take_session(statement)
         return checked
+
+    def _checked_alone(self, text: StatementText) -> Analysed:
+        """Check the only statement of a request, and keep what a command will do."""
+        piece = self._allowed(text)
+        if not self._has_trial(piece.statement):
+            return piece
+        if command_id_of(piece.statement) is not None:
+            return replace(piece, planned=self._planned(piece, self._node.runner.next_number))
+        self._tried(self._session(), piece)
+        self._take_session(piece.statement)
+        return piece
+
+    def _planned(self, piece: Analysed, number: int) -> Planned:
+        base, session = self._node.engine.catalog, self._session()
+        self._learn_topics(session)
+        return Planned(base, number, self._tried(session, piece, number))
+
+    def _allowed(self, text: StatementText) -> Analysed:
+        """Parse a statement that its caller may send here."""
+        piece = self._parsed(text)
+        check_access(piece.statement, self._access, shown_text(piece.text))
+        self._refuse_queries(piece)
+        return piece
+
+    def _has_trial(self, statement: Node) -> bool:
+        """Return whether a statement is checked by running it on a copy of the catalog."""
+        if isinstance(statement, _UNCHECKED) or is_about_connectors(statement):
+            return False
+        return not self._is_about_push(statement)
 
     def _refuse_queries(self, piece: Analysed) -> None:
         statement = piece.statement
@@ -149,7 +177,7 @@ class Request:
         except SqlError as error:
             raise _refused(error.with_source(piece.text), piece) from None
 
-    def _tried(self, session: SqlEngine, piece: Analysed, number: int | None = None) -> Any:
+    def _tried(self, session: SqlSession, piece: Analysed, number: int | None = None) -> Any:
         before = session.catalog
         try:
             with self._node.planning:
@@ -161,10 +189,10 @@ class Request:
             raise _refused(error, piece) from None
         return trial
 
-    def _session(self) -> SqlEngine:
+    def _session(self) -> SqlSession:
         return self._node.engine.session(self._properties, self._variables)
 
-    def _learn_topics(self, session: SqlEngine) -> None:
+    def _learn_topics(self, session: SqlSession) -> None:
         if self._node.cluster is not None:
             session.catalog.topics.update(self._node.cluster.partitions())
 
@@ -315,15 +343,16 @@ class Request:
         node.runner.refuse_if_degraded()
         found: list[str] = []
 
-        def prepare(number: int) -> Command | None:
-            session = self._session()
-            self._learn_topics(session)
-            trial = self._tried(session, piece, number)
+        def prepare(number: int) -> Written | None:
+            planned = piece.planned
+            if planned is None or not planned.holds(node.engine.catalog, number):
+                planned = self._planned(piece, number)
+            trial = planned.trial
             if trial.results[0].kind == "exists":
                 found.append(trial.results[0].message)
                 return None
             self._guarded(piece, lambda: self._make_way(trial))
-            return Command(
+            command = Command(
                 id=command_id,
                 statement=with_columns(statement, trial.catalog, piece.text),
                 properties=dict(self._properties),
@@ -331,8 +360,9 @@ class Request:
                 topics=_touched(statement, trial.catalog),
                 number=number,
             )
+            return Written(command, replace(piece, planned=planned))
 
-        done = node.submit(prepare, piece)
+        done = node.submit(prepare)
         if done is None:
             return entity("warning_entity", shown, message=found[-1])
         sequence, command, status = done

@@ -1,4 +1,4 @@
-"""A statement that was parsed once, for everything that is done with it."""
+"""A statement that was parsed and planned once, for everything that is done with it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.sql.ast.statements import Statement
+from penstock.sql.catalog.catalog import Catalog
 from penstock.sql.syntax.parser import parse_statement
+from penstock.sql.trial import Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What a statement does over one catalog, with one number at the end of the ids of queries.
+
+    It does not hold for another catalog: a command of another node may have come in between.
+    """
+
+    base: Catalog
+    number: int | None
+    trial: Trial
+
+    def holds(self, base: Catalog, number: int | None) -> bool:
+        """Return whether a catalog is the one that the statement was planned over."""
+        return self.base is base and self.number == number
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +37,8 @@ class Analysed:
 
     statement: Statement
     text: str
+    #: What it does, if it has been planned.
+    planned: Planned | None = None
 
     @staticmethod
     def of(text: str, variables: Mapping[str, str]) -> Analysed:

@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-import copy
 import importlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import PenstockError
 from penstock.formats.inference import register
-from penstock.model.sql.errors import AnalysisError, SqlError, did_you_mean
+from penstock.model.sql.errors import AnalysisError, did_you_mean
 from penstock.registry.registries import registry_for
 from penstock.registry.registry import SchemaRegistry
-from penstock.serde.base import Serde
-from penstock.sql.analysed import Analysed
-from penstock.sql.ast.node import Node
-from penstock.sql.ast.queries import Query
-from penstock.sql.ast.statements import AssertSchema, AssertTopic, CreateConnector, Explain
-from penstock.sql.catalog.catalog import Catalog, DataSource, PersistentQuery
+from penstock.sql.ast.statements import CreateConnector
+from penstock.sql.catalog.catalog import Catalog
 from penstock.sql.connector_results import ConnectorRequest, ConnectorStatement
-from penstock.sql.execution import Execution
 from penstock.sql.functions.library import built_in_functions
-from penstock.sql.functions.registry import FunctionRegistry
 from penstock.sql.functions.user import UserFunction
-from penstock.sql.ksql_settings import application_id
 from penstock.sql.planner.identity import told_apart
-from penstock.sql.planner.lowering.context import Lowering
-from penstock.sql.planner.plan import QueryPlan
 from penstock.sql.processing_log import ProcessingLogSettings
 from penstock.sql.queries.pull import PullQuery
-from penstock.sql.queries.push import PushQuery, Row
+from penstock.sql.queries.push import Row
 from penstock.sql.results import (
     DeletedTopic,
     Outgoing,
@@ -39,10 +27,9 @@ from penstock.sql.results import (
     PullResult,
     StatementResult,
 )
-from penstock.sql.setting_names import check_given, layered
+from penstock.sql.session import SqlSession, as_sql_error
+from penstock.sql.setting_names import check_given
 from penstock.sql.statements.connectors import ConnectorStatements
-from penstock.sql.syntax.masking import blotted
-from penstock.sql.syntax.parser import StatementText, parse_statement, split_statements
 from penstock.sql.trial import Trial
 from penstock.topology.topology import Topology
 
@@ -65,7 +52,7 @@ _AD_HOC = "penstock.sql.queries.ad_hoc"
 _CONNECT = "penstock.connect.access"
 
 
-class SqlEngine:
+class SqlEngine(SqlSession):
     """Runs SQL in this process: keeps the catalog, plans queries, and returns their topologies.
 
     >>> engine = SqlEngine()
@@ -99,13 +86,12 @@ class SqlEngine:
         send: Callable[[OutgoingRecord], None] | None = None,
         connectors: Connect | None = None,
     ) -> None:
-        self.config = {name: str(value) for name, value in (config or {}).items()}
-        check_given(self.config)
-        self.functions: FunctionRegistry = built_in_functions()
+        settings = {name: str(value) for name, value in (config or {}).items()}
+        check_given(settings)
+        known = built_in_functions()
         for function in functions:
-            function.register(self.functions)
-        self.registry: SchemaRegistry = registry or registry_for(self.config)
-        self.catalog = Catalog()
+            function.register(known)
+        super().__init__(Catalog(), settings, known, registry or registry_for(settings))
         self.outbox: list[OutgoingRecord] = []
         self._send = send or self._keep
         self._connectors = connectors
@@ -142,61 +128,16 @@ class SqlEngine:
             for result, outgoing in trial.done
         ]
 
-    def trial(self, script: str, *, number: int | None = None) -> Trial:
-        """Run a script on a copy of the catalog, and change nothing outside of the copy.
-
-        Args:
-            script: Statements, each ended by a semicolon.
-            number: The number at the end of the ids of new queries; see
-                ``penstock.sql.planner.identity``.
-
-        Raises:
-            SqlError: what is wrong, with line, column and the text at fault.
-        """
-        execution = self._execution(self.catalog.copy(), number)
-        done: list[tuple[StatementResult, list[Outgoing]]] = []
-        for piece in split_statements(script):
-            before = len(execution.outgoing)
-            result = self._run(execution, piece, script)
-            done.append((result, execution.outgoing[before:]))
-        return Trial(execution.catalog, done, execution.schemas)
-
-    def trial_of(self, analysed: Analysed, *, number: int | None = None) -> Trial:
-        """Run one parsed statement as ``trial`` does."""
-        execution = self._execution(self.catalog.copy(), number)
-        with _as_sql_error(analysed.statement, analysed.text):
-            result = execution.run(analysed.statement, analysed.text)
-        return Trial(execution.catalog, [(result, execution.outgoing)], execution.schemas)
-
     def register(self, trial: Trial) -> None:
         """Register the schemas of a script."""
         for row in trial.schemas:
             register(row)
 
-    def session(
-        self,
-        properties: Mapping[str, str] | None = None,
-        variables: Mapping[str, str] | None = None,
-    ) -> SqlEngine:
-        """Return an engine for one request, over the same functions, registry and cluster.
-
-        It begins with a copy of the catalog that has the properties and variables of the request.
-        Changes to that copy do not reach this engine.
-        """
-        made = copy.copy(self)
-        made.catalog = self.catalog.copy()
-        made.catalog.properties = layered(self.catalog.properties, properties or {})
-        made.catalog.variables.update({k.upper(): v for k, v in (variables or {}).items()})
-        made.outbox, made._local = [], []
-        if self._cluster is None:
-            made._send = made._keep
-        return made
-
     def _check_connectors(self, requests: list[ConnectorRequest], script: str) -> None:
         """Let Kafka Connect validate new connectors before any statement takes effect."""
         for request in requests:
             if isinstance(request.statement, CreateConnector):
-                with _as_sql_error(request.statement, script):
+                with as_sql_error(request.statement, script):
                     self._connector_statements().check(request.statement)
 
     def run_connector(self, statement: ConnectorStatement, sql: str) -> StatementResult:
@@ -249,7 +190,7 @@ class SqlEngine:
     ) -> StatementResult:
         """Run what a statement does outside of the catalog, once the script is accepted."""
         if isinstance(result, ConnectorRequest) and result.statement is not None:
-            with _as_sql_error(result.statement, script):
+            with as_sql_error(result.statement, script):
                 return self._settled_connector(result.statement, result.sql)
         self.settle(outgoing)
         if answers and isinstance(result, PullResult) and result.query is not None:
@@ -286,41 +227,6 @@ class SqlEngine:
         with self.local() as queries:
             return query.rows(queries.records)
 
-    def planned(self, script: str) -> dict[str, Topology]:
-        """Plan a script without keeping its changes, and return the topology of every query.
-
-        Raises:
-            SqlError: what is wrong, with line, column and the text at fault.
-        """
-        execution = self._execution(self.catalog.copy())
-        for piece in split_statements(script):
-            self._run(execution, piece, script)
-        queries = execution.catalog.queries
-        return {query_id: execution.lowered(query.plan) for query_id, query in queries.items()}
-
-    def _run(self, execution: Execution, piece: StatementText, script: str) -> StatementResult:
-        try:
-            statement = piece.parsed(execution.catalog.variables)
-        except SqlError as error:
-            raise error.pointing_into(blotted(script)) from None
-        with _as_sql_error(statement, script):
-            return execution.run(statement, piece.text)
-
-    # Catalog and plans
-
-    @property
-    def settings(self) -> dict[str, str]:
-        """The settings in force: those of SET win over ALTER SYSTEM, both over the engine's."""
-        return layered(self.config, self.catalog.system, self.catalog.properties)
-
-    @property
-    def sources(self) -> dict[str, DataSource]:
-        return dict(self.catalog.sources)
-
-    @property
-    def queries(self) -> dict[str, PersistentQuery]:
-        return dict(self.catalog.queries)
-
     def topology(self, query_id: str | None = None) -> Topology:
         """Return the topology of a query; without an id, the topology of the only query."""
         queries = self.catalog.queries
@@ -339,50 +245,6 @@ class SqlEngine:
     def topologies(self) -> dict[str, Topology]:
         """Return the topology of every persistent query, in the order they were created."""
         return {query_id: self.topology(query_id) for query_id in self.catalog.queries}
-
-    def application_id(self, query_id: str) -> str:
-        """Return the application id of a query, which is the prefix of its internal topics."""
-        return application_id(self.config, query_id)
-
-    def serdes(self, source: DataSource) -> tuple[Serde[Any], Serde[Any]]:
-        """Return the serdes for the keys and the values of a stream's or table's topic.
-
-        Both work on tuples with one SQL value for each column; windowed keys are ``Windowed``.
-        """
-        lowering = self.lowering(source.name)
-        return lowering.topic_key_serde(source), lowering.topic_value_serde(source)
-
-    def explained(self, statement: Explain) -> tuple[QueryPlan, Topology]:
-        """Return the plan and the topology that an EXPLAIN asks for.
-
-        Raises:
-            SqlError: there is no such query, or the statement cannot be planned.
-        """
-        return self._execution(self.catalog).explained(statement)
-
-    def pauses(self, statement: AssertTopic | AssertSchema, sql: str) -> Iterator[float]:
-        """Check an ASSERT until it holds, and yield the seconds to wait before the next check.
-
-        ``execute`` waits in its thread instead.
-
-        Args:
-            statement: The ASSERT.
-            sql: Its text, for errors to point into.
-
-        Raises:
-            SqlError: ``assertion-failed``, or what is wrong with the statement.
-        """
-        with _as_sql_error(statement, sql):
-            yield from self._execution(self.catalog).assertion(statement).pauses()
-
-    def pull_way(self, query: Query) -> str:
-        """Return a sentence that says how a server finds the rows of a SELECT without EMIT."""
-        execution = self._execution(self.catalog)
-        return execution.pull_way(execution.pull_query(query))
-
-    def known_functions(self) -> FunctionRegistry:
-        """Return all functions: built-in, of the program, and of CREATE FUNCTION."""
-        return self._execution(self.catalog).functions
 
     # Running
 
@@ -463,28 +325,12 @@ class SqlEngine:
         """
         module: Any = importlib.import_module(_SPARK)
         running: SparkQueries = module.SparkQueries(self, config, keeps_paused=keeps_paused)
-        self._cluster = running
+        self._cluster, self._look = running, running.topics
         self._send = running.send
         for record in self.outbox:
             running.send(record)
         self.outbox.clear()
         return running
-
-    def query(self, sql: str) -> PushQuery:
-        """Plan one SELECT ... EMIT CHANGES; ``local`` and ``run_on_spark`` can run it."""
-        execution, query = self._select(sql)
-        try:
-            return execution.push_query(query)
-        except SqlError as error:
-            raise error.with_source(sql) from None
-
-    def pull(self, sql: str) -> PullQuery:
-        """Plan one SELECT without EMIT; ``local`` and ``run_on_spark`` can answer it."""
-        execution, query = self._select(sql)
-        try:
-            return execution.pull_query(query)
-        except SqlError as error:
-            raise error.with_source(sql) from None
 
     def ad_hoc(self, sql: str) -> pa.Table:
         """Answer one SELECT in DuckDB's dialect over the present rows of streams and tables.
@@ -503,42 +349,3 @@ class SqlEngine:
     def _present_rows(self, name: str) -> tuple[tuple[SourceColumn, ...], list[Row]]:
         query = self.pull(f"SELECT * FROM `{name}`;")
         return query.columns, self._answer(query)
-
-    def lowering(self, name: str) -> Lowering:
-        """Return the object that compiles expressions and creates serdes for a query."""
-        return self._execution(self.catalog).lowering(name)
-
-    def _select(self, sql: str) -> tuple[Execution, Query]:
-        execution = self._execution(self.catalog.copy())
-        statement = parse_statement(sql, execution.catalog.variables)
-        if not isinstance(statement, Query):
-            raise AnalysisError(
-                "not-a-query", "this is not a SELECT", fix="use execute", span=statement.span
-            ).with_source(sql)
-        return execution, statement
-
-    def _execution(self, catalog: Catalog, number: int | None = None) -> Execution:
-        look = None if self._cluster is None else self._cluster.topics
-        return Execution(
-            catalog, self.functions, self.registry, self.config, look=look, number=number
-        )
-
-
-@contextmanager
-def _as_sql_error(statement: Node, script: str) -> Iterator[None]:
-    """Add the position of the statement to every error that is raised inside."""
-    try:
-        yield
-    except SqlError as error:
-        raise _placed(error, statement).pointing_into(blotted(script)) from None
-    except PenstockError as error:
-        # This includes a registry or a cluster that does not answer.
-        refusal = AnalysisError(error.code, error.message, error.fix, error.at)
-        raise _placed(refusal, statement).pointing_into(blotted(script)) from error
-
-
-def _placed(error: SqlError, statement: Node) -> SqlError:
-    """Return the error with the span of its statement, unless it has a span of its own."""
-    if error.span is not None:
-        return error
-    return type(error)(error.code, error.message, error.fix, error.at, statement.span, error.source)

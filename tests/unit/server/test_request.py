@@ -1,6 +1,6 @@
 """Statements of a request: each is parsed once, from the check to the command that runs.
 
-Exercises ``created_topics``.
+Exercises ``created_topics``, ``sql.analysed`` and ``sql.session``.
 """
 
 from types import SimpleNamespace
@@ -11,7 +11,7 @@ import pytest
 from penstock.server.errors import BadStatementError
 from penstock.server.node import ServerNode
 from penstock.sql.syntax import parser
-from tests.unit.server.memory import new_node
+from tests.unit.server.memory import MemoryTopic, new_node
 
 STREAM = "CREATE STREAM s (k INT KEY, v INT) WITH (KAFKA_TOPIC='t', FORMAT='JSON', PARTITIONS=1);"
 
@@ -114,3 +114,52 @@ def test_a_topic_that_nobody_asked_for_is_not_created() -> None:
     )
     assert len(node.execute(script)) == 3
     node.close()
+
+
+QUERY = "CREATE TABLE t AS SELECT v, COUNT(*) AS n FROM s GROUP BY v;"
+
+
+def test_a_node_that_has_written_a_command_knows_what_every_other_one_does() -> None:
+    """The writer does not plan again what it has planned; the others read it from the topic."""
+    topic = MemoryTopic()
+    (writer, _), (reader, _) = new_node(topic), new_node(topic)
+    writer.start()
+    writer.execute(STREAM)
+    # It may be another number than the one that was expected, because a marker comes in between.
+    for sql in (QUERY, QUERY.replace("TABLE t", "TABLE u"), "INSERT INTO s SELECT v, k FROM s2;"):
+        if "INSERT" in sql:
+            writer.execute(STREAM.replace("STREAM s", "STREAM s2").replace("'t'", "'t2'"))
+        writer.execute(sql)
+    reader.start()
+    one, other = writer.engine.catalog, reader.engine.catalog
+    assert list(one.queries) == list(other.queries)
+    assert [q.topology.describe() for q in one.queries.values()] == [
+        q.topology.describe() for q in other.queries.values()
+    ]
+    assert one.topics == other.topics
+    assert {n: s.sql for n, s in one.sources.items()} == {
+        n: s.sql for n, s in other.sources.items()
+    }
+    writer.close()
+    reader.close()
+
+
+def test_a_command_that_comes_in_between_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was planned over the catalog before it does not hold any more."""
+    topic = MemoryTopic()
+    (one, _), (other, _) = new_node(topic), new_node(topic)
+    one.start()
+    other.start()
+    one.execute(STREAM)
+    checked = one.runner.refuse_if_degraded
+
+    def drop() -> None:
+        monkeypatch.setattr(one.runner, "refuse_if_degraded", checked)
+        other.runner.catch_up()
+        other.execute("DROP STREAM s;")
+
+    monkeypatch.setattr(one.runner, "refuse_if_degraded", drop)
+    with pytest.raises(BadStatementError, match="S does not exist"):
+        one.execute(QUERY)
+    one.close()
+    other.close()

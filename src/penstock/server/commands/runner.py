@@ -137,7 +137,7 @@ class CommandRunner:
                     arrived = self._arrived()
                     if arrived is not None:
                         return arrived
-                    command = prepare(max(self._next_number, self._position))
+                    command = prepare(self.next_number)
                     return None if command is None else (self._write(command), command)
                 except OvertakenError as error:
                     _log.info("writing a command again: %s", error.message)
@@ -146,6 +146,11 @@ class CommandRunner:
                 f"the statement could not be written to the command topic in {_ATTEMPTS} attempts",
                 fix="see whether Kafka answers, and whether other servers write all the time",
             )
+
+    @property
+    def next_number(self) -> int:
+        """The number of the next command, unless another one comes before it."""
+        return max(self._next_number, self._position)
 
     def _arrived(self) -> tuple[int, Command] | None:
         """Return the command if it is on the topic although its write seemed to fail."""

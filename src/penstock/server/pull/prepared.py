@@ -10,10 +10,10 @@ from typing import Any, assert_never
 from penstock.model.sql.types import SqlType
 from penstock.server.errors import BadStatementError
 from penstock.sql.ast.expressions import FunctionCall, Like
+from penstock.sql.ast.queries import Query
 from penstock.sql.ast.walk import walk
 from penstock.sql.catalog.catalog import DataSource
 from penstock.sql.catalog.schema import SourceColumn
-from penstock.sql.engine import SqlEngine
 from penstock.sql.planner.lowering.context import Row
 from penstock.sql.pull.parameters import Parameters
 from penstock.sql.pull.plans import (
@@ -33,6 +33,7 @@ from penstock.sql.queries.access import KeyLookup as Keys
 from penstock.sql.queries.pull import PullQuery
 from penstock.sql.queries.push import key_places
 from penstock.sql.queries.row_plan import row_plan
+from penstock.sql.session import SqlSession
 from penstock.sql.syntax.format_expression import identifier
 
 PULL_ENABLED = "ksql.pull.queries.enable"
@@ -89,15 +90,17 @@ class PreparedPull:
         return [tuple(row.values()) for row in self.query.finished(found)]
 
 
-def prepare(session: SqlEngine, sql: str, literals: Sequence[Literal]) -> PreparedPull:
-    """Plan a SELECT without EMIT.
+def prepare(
+    session: SqlSession, sql: str, literals: Sequence[Literal], parsed: Query | None = None
+) -> PreparedPull:
+    """Plan a SELECT without EMIT, which may have been parsed already.
 
     Raises:
         SqlError: what is wrong with the statement.
         BadStatementError: a setting forbids it.
     """
     _check_enabled(session, PULL_ENABLED, "pull queries are not enabled on this server", sql)
-    query = session.pull(sql)
+    query = session.pull(sql, parsed)
     if query.query.limit is not None:
         _check_enabled(session, LIMIT_ENABLED, "LIMIT in pull queries is not enabled", sql)
     lowering = session.lowering(query.push.id)
@@ -170,7 +173,7 @@ def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _allowed(session: SqlEngine, access: Access, source: DataSource, sql: str) -> Access:
+def _allowed(session: SqlSession, access: Access, source: DataSource, sql: str) -> Access:
     """Return how the rows are found; if settings forbid range scans, a range is a full scan."""
     if isinstance(access.way, KeyRange) and not _is_on(session, RANGE_SCAN_ENABLED):
         access = Access(Scan(), access.rest, access.starts)
@@ -179,7 +182,7 @@ def _allowed(session: SqlEngine, access: Access, source: DataSource, sql: str) -
     return access
 
 
-def _check_scan(session: SqlEngine, source: DataSource, sql: str) -> None:
+def _check_scan(session: SqlSession, source: DataSource, sql: str) -> None:
     if not _is_on(session, TABLE_SCAN_ENABLED):
         names = ", ".join(identifier(column.name) for column in source.schema.key)
         raise BadStatementError(
@@ -191,7 +194,7 @@ def _check_scan(session: SqlEngine, source: DataSource, sql: str) -> None:
         )
 
 
-def _check_scans(session: SqlEngine, query: PullQuery, sql: str) -> None:
+def _check_scans(session: SqlSession, query: PullQuery, sql: str) -> None:
     """Refuse groups and joins over sources whose rows may not all be read."""
     for name in {source.name for source in query.push.plan.sources}:
         # The plan may read a table as a stream of rows; only the catalog knows that it is a table.
@@ -202,7 +205,7 @@ def _check_scans(session: SqlEngine, query: PullQuery, sql: str) -> None:
             _check_enabled(session, STREAM_ENABLED, "pull queries on streams are not enabled", sql)
 
 
-def _check_enabled(session: SqlEngine, setting: str, problem: str, sql: str) -> None:
+def _check_enabled(session: SqlSession, setting: str, problem: str, sql: str) -> None:
     if not _is_on(session, setting):
         raise BadStatementError(
             "disabled",
@@ -212,7 +215,7 @@ def _check_enabled(session: SqlEngine, setting: str, problem: str, sql: str) -> 
         )
 
 
-def _is_on(session: SqlEngine, setting: str) -> bool:
+def _is_on(session: SqlSession, setting: str) -> bool:
     """Return whether both the server and the request allow something.
 
     A request can turn off what the server allows, but it cannot allow what the server forbids.

@@ -20,6 +20,7 @@ from penstock.server.pull.prepared import prepare
 from penstock.server.pull.replica import TableReplica
 from penstock.server.pull.replicas import Replicas
 from penstock.server.reading import Topics
+from penstock.sql.ast.queries import Query
 from penstock.sql.catalog.catalog import Catalog, DataSource
 from penstock.sql.planner.lowering.context import Row
 from penstock.sql.pull.plans import KeyLookup
@@ -108,9 +109,13 @@ class PullService:
         return self._cache.find(sql, properties)[0]
 
     def plan(
-        self, sql: str, properties: Mapping[str, Any], variables: Mapping[str, str]
+        self,
+        sql: str,
+        properties: Mapping[str, Any],
+        variables: Mapping[str, str],
+        parsed: Query | None = None,
     ) -> BoundPull:
-        """Plan a statement and keep the plan; takes some milliseconds.
+        """Plan a statement, which may be parsed, and keep the plan; takes some milliseconds.
 
         Raises:
             SqlError: what is wrong with the statement.
@@ -122,13 +127,13 @@ class PullService:
             self._replicas.follow(catalog)
         if variables:
             session = self._host.session(properties, variables)
-            return BoundPull(prepare(session, sql, ()), ())
+            return BoundPull(prepare(session, sql, (), parsed), ())
         found, shape = self._cache.find(sql, properties)
         if found is not None:
             return found
         session = self._host.session(properties, variables)
         return self._cache.planned(
-            shape, properties, lambda literals: prepare(session, sql, literals), catalog
+            shape, properties, lambda literals: prepare(session, sql, literals, parsed), catalog
         )
 
     def freshness(

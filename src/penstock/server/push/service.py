@@ -34,11 +34,12 @@ from penstock.server.push.subscription import Subscription
 from penstock.server.query_meter import QueryMeter
 from penstock.server.reading import Place, Topics
 from penstock.serving.credentials import Access, Caller
+from penstock.sql.ast.queries import Query
 from penstock.sql.catalog.catalog import DataSource
 from penstock.sql.catalog.schema import SourceColumn
-from penstock.sql.engine import SqlEngine
 from penstock.sql.queries.push import PushQuery
 from penstock.sql.queries.row_plan import RowPlan, row_plan
+from penstock.sql.session import SqlSession
 from penstock.sql.setting_names import STREAMS_PREFIX
 
 MAX_PUSH_QUERIES = "ksql.max.push.queries"
@@ -150,14 +151,15 @@ class PushService:
         properties: Mapping[str, Any],
         variables: Mapping[str, str],
         request: Mapping[str, Any],
+        parsed: Query | None = None,
     ) -> PlannedPush:
-        """Plan a SELECT with EMIT; takes some milliseconds.
+        """Plan a SELECT with EMIT, which may be parsed; takes some milliseconds.
 
         Raises:
             SqlError: what is wrong with the statement.
         """
         session = self.host.session(properties, variables)
-        query = session.query(sql)
+        query = session.query(sql, parsed)
         lowering = session.lowering(query.id)
         rows = row_plan(query.plan, lowering)
         given = (properties, variables, session.catalog.system)
@@ -349,7 +351,7 @@ class PushService:
 
 
 def _cut_of(
-    session: SqlEngine, query: PushQuery, rows: RowPlan | None, request: Mapping[str, Any]
+    session: SqlSession, query: PushQuery, rows: RowPlan | None, request: Mapping[str, Any]
 ) -> DataSource | None:
     """Return the table whose changes are wanted cut by cut; None without that setting.
 
@@ -374,7 +376,7 @@ def _cut_of(
     return source
 
 
-def _setting(session: SqlEngine, name: str, default: str) -> str:
+def _setting(session: SqlSession, name: str, default: str) -> str:
     """Return a setting in force, under its own name or with ksqlDB's prefix for streams."""
     settings = session.settings
     return settings.get(name, settings.get(STREAMS_PREFIX + name, default))

@@ -117,8 +117,10 @@ class QueryRoutes:
                     statement=masked(sql),
                 )
             if statement.emit is None:
-                return services.pull.plan(sql, request.settings, request.variables)
-            return services.push.plan(sql, request.settings, request.variables, request.request)
+                return services.pull.plan(sql, request.settings, request.variables, statement)
+            return services.push.plan(
+                sql, request.settings, request.variables, request.request, statement
+            )
         except Exception as error:
             refusal = refusal_of(error, sql)
             if refusal is error:

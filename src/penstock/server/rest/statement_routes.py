@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.routing import BaseRoute, Route
 
 from penstock.model.sql.errors import FunctionError
-from penstock.server.applying import DELETE_TOPICS
+from penstock.server.applying import DELETE_TOPICS, Written
 from penstock.server.commands.command import Command
 from penstock.server.commands.ids import TERMINATE_CLUSTER
 from penstock.server.entities.statuses import command_status, current_status
@@ -99,10 +99,12 @@ class StatementRoutes:
         return [await self._run(lambda: self._terminate(patterns))]
 
     def _terminate(self, patterns: list[str]) -> Any:
-        def prepare(number: int) -> Command:
+        def prepare(number: int) -> Written:
             properties = {DELETE_TOPICS: orjson.dumps(patterns).decode()}
-            return Command(
-                id=TERMINATE_CLUSTER, statement=_TERMINATE, properties=properties, number=number
+            return Written(
+                Command(
+                    id=TERMINATE_CLUSTER, statement=_TERMINATE, properties=properties, number=number
+                )
             )
 
         self._node.refuse_if_ended()

@@ -24,6 +24,9 @@ from penstock.server.node import ServerNode
 from penstock.server.security.guard import SqlGuard
 from penstock.serving.credentials import Credentials
 from penstock.serving.options import Limits, ServerOptions
+from penstock.sql import execution
+from penstock.sql.planner.query import Planner
+from penstock.sql.syntax import parser
 from tests.unit.server.memory import MemoryTopic, new_node
 from tests.unit.server.test_node import STREAM, wait_until
 
@@ -66,6 +69,32 @@ def test_a_fault_in_front_of_the_routes_is_answered_and_logged(
     answer = served.client.get("/info")
     assert (answer.status_code, answer.json()["error_code"]) == (500, 50000)
     assert "KeyError: 'roles'" in caplog.text
+
+
+def test_a_query_is_parsed_and_planned_once(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The check of the request, the command and the node that runs it share what was found."""
+    calls: list[str] = []
+
+    def count(module: Any, name: str) -> None:
+        work = getattr(module, name)
+
+        def counted(*given: Any, **named: Any) -> Any:
+            calls.append(name)
+            return work(*given, **named)
+
+        monkeypatch.setattr(module, name, counted)
+
+    # Behind the command before stands a marker, and the number of the next one is behind that.
+    wait_until(lambda: served.node.runner.next_number == served.topic.end)
+    count(parser, "_parse")
+    count(Planner, "create_as")
+    count(execution, "topology_of")
+    answer = served.ksql("CREATE TABLE once AS SELECT v, COUNT(*) AS n FROM s GROUP BY v;")
+    assert answer.json()[0]["commandStatus"]["status"] == "SUCCESS"
+    assert calls == ["_parse", "create_as", "topology_of"]
+    served.ksql("DROP TABLE once;").raise_for_status()
 
 
 def test_statements_are_run(served: Served) -> None:
