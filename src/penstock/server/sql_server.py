@@ -12,6 +12,7 @@ from penstock.config import (
     APPLICATION_ID,
     APPLICATION_SERVER,
     BOOTSTRAP_SERVERS,
+    SERVER_COMMAND_TOPIC,
     SERVER_LISTEN,
     SERVER_MAX_REQUEST_BYTES,
     StreamsConfig,
@@ -103,7 +104,8 @@ class SqlServer:
         engine: SqlEngine, config: StreamsConfig, file: Path | None, given: Mapping[str, str]
     ) -> CommandLog:
         if file is None:
-            return KafkaCommandLog(config, given.get(SERVICE_ID, DEFAULT_SERVICE))
+            service_id = given.get(SERVICE_ID, DEFAULT_SERVICE)
+            return KafkaCommandLog(config, service_id, given.get(SERVER_COMMAND_TOPIC.name))
         return FileLog(file_commands(file.read_text(encoding="utf-8"), engine))
 
     @property

@@ -110,6 +110,12 @@ SERVER_MAX_ROWS = Setting(
 SERVER_MAX_FEEDS = Setting(
     "penstock.server.max.feeds", at_least(0), 100, "Most change feeds that are open at one time."
 )
+SERVER_COMMAND_TOPIC = Setting(
+    "penstock.server.command.topic",
+    optional_text,
+    None,
+    "SQL server: the topic with its commands; ${ksql.service.id} in the name is the service id.",
+)
 READ_CUT = Setting(
     "penstock.read.cut",
     optional_text,

@@ -95,6 +95,11 @@ class Execution:
 
     @property
     def functions(self) -> FunctionRegistry:
+        """All functions that statements can call, with the settings that they want."""
+        return self._every_function.configured(self.settings)
+
+    @property
+    def _every_function(self) -> FunctionRegistry:
         if not self.catalog.functions:
             return self.registered
         everything = self.registered.copy()

@@ -121,6 +121,24 @@ def test_bad_record_degrades_and_restoring_repairs(
     Rest(again.url).ksql(stream(f"{service}z"))
 
 
+def test_the_command_topic_has_the_name_of_a_setting(
+    start: Start, service: str, kafka_admin: Admin
+) -> None:
+    """As in ksqlDB, if it is set so; the next server finds the statements there."""
+    pattern = "_confluent-ksql-${ksql.service.id}_command_topic"
+    server = start(penstock_server_command_topic=pattern)
+    Rest(server.url).ksql(stream(f"{service}x"))
+    server.close()
+    topics = kafka_admin.topics()
+    assert f"_confluent-ksql-{service}_command_topic" in topics
+    assert commands_topic(service) not in topics
+    again = Rest(start(penstock_server_command_topic=pattern).url)
+    (listed,) = again.ksql("SHOW STREAMS;")
+    assert [each["topic"] for each in listed["streams"]] == [f"{service}x"]
+    (topics_shown,) = again.ksql("SHOW TOPICS;")
+    assert not [each for each in topics_shown["topics"] if "command_topic" in each["name"]]
+
+
 def test_emptied_topic_is_noticed_at_the_start(
     start: Start, service: str, kafka_admin: Admin
 ) -> None:

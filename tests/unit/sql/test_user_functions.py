@@ -1,17 +1,19 @@
 """Functions of users: types from hints, overloads, aggregates, the extensions folder."""
 
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
+import cloudpickle
 import pyarrow.compute as pc
 import pytest
 
 from penstock.model.columns.row_columns import RowColumns
-from penstock.model.sql.errors import AnalysisError
-from penstock.model.sql.types import ArrayType
-from penstock.sql import udaf, udf, udtf
+from penstock.model.sql.errors import AnalysisError, FunctionError
+from penstock.model.sql.types import INTEGER, ArrayType
+from penstock.sql import SqlEngine, udaf, udf, udtf
 from penstock.sql.arrow import to_array
 from penstock.sql.expressions import Column, Scope, compile_columns, compile_expression
 from penstock.sql.expressions.over_rows import values_over_rows
@@ -254,3 +256,78 @@ def test_extensions_may_have_dataclasses_and_name_their_lines(tmp_path: Path) ->
     (tmp_path / "shapes.py").write_text("a = 1\nb = a / 0\n")
     with pytest.raises(AnalysisError, match=r"shapes\.py:2"):
         load_extensions(tmp_path, registry)
+
+
+def test_settings_reach_a_function_that_wants_them() -> None:
+    """Those of its name without the prefix, over those of all functions; and also of SET."""
+
+    @udf
+    def priced(net: int, *, settings: Mapping[str, str]) -> str:
+        return f"{net} {settings.get('currency', '?')} {settings.get('zone', '?')}"
+
+    @udtf
+    def copies(net: int, *, settings: Mapping[str, str]) -> list[int]:
+        return [net] * int(settings.get("count", "1"))
+
+    @udaf
+    class Capped:
+        def __init__(self, *, settings: Mapping[str, str]) -> None:
+            self.most = int(settings.get("most", "1000"))
+
+        def initialize(self) -> int:
+            return 0
+
+        def aggregate(self, state: int, value: int) -> int:
+            return min(state + value, self.most)
+
+        def merge(self, a: int, b: int) -> int:
+            return min(a + b, self.most)
+
+    engine = SqlEngine(
+        {
+            "ksql.functions._global_.zone": "EU",
+            "ksql.functions._global_.currency": "EUR",
+            "ksql.functions.priced.currency": "CHF",
+            "ksql.functions.capped.most": "7",
+        },
+        functions=(priced, copies, Capped),
+    )
+    engine.execute("""
+        CREATE STREAM s (k INT KEY, v INT) WITH (KAFKA_TOPIC='s', FORMAT='JSON', PARTITIONS=1);
+        CREATE STREAM one WITH (KAFKA_TOPIC='one') AS SELECT k, PRICED(v) AS p FROM s;
+        SET 'ksql.functions.priced.currency' = 'USD';
+        SET 'ksql.functions.copies.count' = '2';
+        CREATE STREAM two WITH (KAFKA_TOPIC='two') AS SELECT k, PRICED(v) AS p FROM s;
+        CREATE STREAM many WITH (KAFKA_TOPIC='many') AS SELECT k, COPIES(v) AS v FROM s;
+        CREATE TABLE capped WITH (KAFKA_TOPIC='capped') AS
+            SELECT k, CAPPED(v) AS total FROM s GROUP BY k;
+    """)
+    for over_columns in (False, True):
+        with engine.local(over_columns=over_columns) as queries:
+            for _ in range(2):
+                queries.pipe("s", b"1", b'{"V": 5}')
+            found = [(each.topic, each.value) for each in queries.produced if each.topic != "s"]
+        assert [value for topic, value in found if topic == "one"] == [b'{"P":"5 CHF EU"}'] * 2
+        assert [value for topic, value in found if topic == "two"] == [b'{"P":"5 USD EU"}'] * 2
+        assert [value for topic, value in found if topic == "many"] == [b'{"V":5}'] * 4
+        assert [value for topic, value in found if topic == "capped"][-1] == b'{"TOTAL":7}'
+
+
+def test_a_function_with_settings_travels_and_names_its_line() -> None:
+    """Workers get it pickled, and an error is that of the function itself."""
+
+    @udf
+    def broken(value: int, *, settings: Mapping[str, str]) -> int:
+        return value // int(settings["divisor"])
+
+    registry = built_in_functions()
+    broken.register(registry)
+    known = registry.configured({"ksql.functions.broken.divisor": "0"})
+    bound = known.scalar("BROKEN").overloads[0].implementation([INTEGER])
+    again = cloudpickle.loads(cloudpickle.dumps(bound))
+    with pytest.raises(FunctionError, match="ZeroDivisionError") as failed:
+        again(1)
+    assert failed.value.at is not None
+    assert failed.value.at.startswith("test_user_functions.py:")
+    plain = built_in_functions()
+    assert plain.configured({}) is plain

@@ -20,6 +20,9 @@ _log = logging.getLogger("penstock.server")
 _TIMEOUT_S = 30.0
 #: How long a poll waits for a record. Closing the reader may have to wait as long.
 _POLL_S = 0.1
+#: Stands for the service id in the name of the command topic.
+_SERVICE = "${ksql.service.id}"
+_USUAL = f"_penstock-sql-{_SERVICE}-commands"
 _TOPIC_CONFIG = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
 
 
@@ -68,13 +71,19 @@ class CommandLog(Protocol):
     def close(self) -> None: ...
 
 
-def commands_topic(service_id: str) -> str:
+def commands_topic(service_id: str, pattern: str | None = None) -> str:
     """Return the name of a service's command topic.
 
     >>> commands_topic("default_")
     '_penstock-sql-default_-commands'
+    >>> commands_topic("shop_", "_confluent-ksql-${ksql.service.id}_command_topic")
+    '_confluent-ksql-shop__command_topic'
+
+    Args:
+        service_id: The service.
+        pattern: The setting ``penstock.server.command.topic``, if it is given.
     """
-    return f"_penstock-sql-{service_id}-commands"
+    return (pattern or _USUAL).replace(_SERVICE, service_id)
 
 
 class KafkaCommandLog:
@@ -82,10 +91,15 @@ class KafkaCommandLog:
 
     All nodes write with the same transactional id. Kafka accepts writes only from the node that
     registered the id last. So as long as a node is the writer, no other node has written.
+
+    Args:
+        config: How to reach Kafka.
+        service_id: The service.
+        pattern: The name of the topic, if a setting chooses it; see ``commands_topic``.
     """
 
-    def __init__(self, config: StreamsConfig, service_id: str) -> None:
-        self.topic = commands_topic(service_id)
+    def __init__(self, config: StreamsConfig, service_id: str, pattern: str | None = None) -> None:
+        self.topic = commands_topic(service_id, pattern)
         self._service_id = service_id
         self._config = StreamsConfig({**_settings(config), APPLICATION_ID.name: self.topic})
         self._admin = Admin(admin_settings(self._config), timeout_s=_TIMEOUT_S)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.config import StreamsConfig
+from penstock.config import SERVER_COMMAND_TOPIC, StreamsConfig
 from penstock.errors import SerializationError
 from penstock.kafka.admin import Admin
 from penstock.kafka.client_config import admin_settings
@@ -49,8 +49,9 @@ def restore_commands(config: StreamsConfig, service_id: str, file: Path) -> Rest
     """
     good, bad = readable(file)
     admin = Admin(admin_settings(config))
-    admin.delete_topics([commands_topic(service_id)], missing_ok=True)
-    log = KafkaCommandLog(config, service_id)
+    pattern = config[SERVER_COMMAND_TOPIC]
+    admin.delete_topics([commands_topic(service_id, pattern)], missing_ok=True)
+    log = KafkaCommandLog(config, service_id, pattern)
     try:
         log.become_writer()
         for entry in good:

@@ -19,7 +19,8 @@ from penstock.server.rest.json_rows import row_writer
 from penstock.server.rest.query_answers import send_body, send_start, until_gone
 from penstock.server.rest.row_forms import DELIMITED
 from penstock.server.rest.threaded import ThreadedRows
-from penstock.server.security.masking import has_commands, masked_command
+from penstock.server.security.masking import masked_command
+from penstock.server.security.topic_rules import TopicRules
 from penstock.sql.ast.administration import PrintTopic
 from penstock.sql.catalog.catalog import DataSource
 from penstock.sql.catalog.schema import SourceColumn
@@ -63,7 +64,7 @@ class PrintAnswer:
         wanted, host = self._wanted, self._services.host
         topics = self._services.topics
         places = topics.places([wanted.topic])
-        key, value = shown_by(host.engine, wanted.topic)
+        key, value = shown_by(host.engine, host.topic_rules, wanted.topic)
         yield f"topic: {wanted.topic}, partitions: {len(places)}\n"
         starts = dict.fromkeys(places, 0) if wanted.from_beginning else topics.ends(places)
         reader = topics.reader(starts)
@@ -107,9 +108,9 @@ def _time(timestamp: int) -> str:
     return f"{moment:%Y/%m/%d %H:%M:%S}.{timestamp % 1000:03d} Z"
 
 
-def shown_by(engine: SqlEngine, topic: str) -> tuple[Show, Show]:
+def shown_by(engine: SqlEngine, rules: TopicRules, topic: str) -> tuple[Show, Show]:
     """Return how keys and values of a topic are shown: as its stream or table reads them."""
-    if has_commands(topic):
+    if rules.has_commands(topic):
         return text_of, _command_text
     source = next((s for s in engine.sources.values() if s.topic == topic), None)
     if source is None:

@@ -47,8 +47,8 @@ _COMMANDS = re.compile(r"_penstock-sql-.*-commands|_confluent-ksql-.*_command_to
 _SETTINGS = ("properties", "streamsProperties", "originalProperties")
 
 
-def has_commands(topic: str) -> bool:
-    """Tell whether the records of a topic are commands of servers, going by its name."""
+def is_command_topic(topic: str) -> bool:
+    """Tell whether a topic has a usual name of command topics, of Penstock or of ksqlDB."""
     return _COMMANDS.fullmatch(topic) is not None
 
 

@@ -6,11 +6,20 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from penstock.config import SERVER_COMMAND_TOPIC
 from penstock.errors import ConfigError
+from penstock.server.commands.log import commands_topic
 from penstock.server.errors import BadStatementError, ForbiddenError
+from penstock.server.security.masking import is_command_topic
 from penstock.serving.credentials import Access
 from penstock.sql.catalog.catalog import Catalog
-from penstock.sql.ksql_settings import HIDDEN_TOPICS, READONLY_TOPICS, SYSTEM_TOPICS
+from penstock.sql.ksql_settings import (
+    DEFAULT_SERVICE,
+    HIDDEN_TOPICS,
+    READONLY_TOPICS,
+    SERVICE_ID,
+    SYSTEM_TOPICS,
+)
 from penstock.sql.planner.plan import QueryPlan
 from penstock.sql.trial import Trial
 
@@ -32,6 +41,8 @@ class TopicRules:
 
     _read_only: re.Pattern[str]
     _hidden: re.Pattern[str]
+    #: The command topic of this server, whose name a setting may choose.
+    _commands: str
 
     @staticmethod
     def of(settings: Mapping[str, str]) -> TopicRules:
@@ -43,14 +54,28 @@ class TopicRules:
         return TopicRules(
             _pattern(READONLY_TOPICS, settings.get(READONLY_TOPICS, SYSTEM_TOPICS)),
             _pattern(HIDDEN_TOPICS, settings.get(HIDDEN_TOPICS, SYSTEM_TOPICS)),
+            commands_topic(
+                settings.get(SERVICE_ID, DEFAULT_SERVICE), settings.get(SERVER_COMMAND_TOPIC.name)
+            ),
         )
 
+    def has_commands(self, topic: str) -> bool:
+        """Return whether the records of a topic are commands of servers, going by its name."""
+        return topic == self._commands or is_command_topic(topic)
+
+    def _is_private(self, topic: str) -> bool:
+        return topic == self._commands or topic.startswith(_PRIVATE)
+
     def is_read_only(self, topic: str) -> bool:
-        return topic.startswith(_OWN) or self._read_only.fullmatch(topic) is not None
+        if topic == self._commands or topic.startswith(_OWN):
+            return True
+        return self._read_only.fullmatch(topic) is not None
 
     def is_hidden(self, topic: str) -> bool:
         """Return whether SHOW TOPICS leaves a topic out; SHOW ALL TOPICS lists it."""
-        return topic.startswith((*_OWN, _KAFKA)) or self._hidden.fullmatch(topic) is not None
+        if topic == self._commands or topic.startswith((*_OWN, _KAFKA)):
+            return True
+        return self._hidden.fullmatch(topic) is not None
 
     def check_write(self, topic: str) -> None:
         """Refuse to write to a topic, or to delete it.
@@ -72,7 +97,7 @@ class TopicRules:
         Raises:
             ForbiddenError: ``forbidden``.
         """
-        if topic.startswith(_PRIVATE) and access < Access.FULL:
+        if self._is_private(topic) and access < Access.FULL:
             raise ForbiddenError(
                 "forbidden", f"topic {topic!r} belongs to the servers: reading it needs admin"
             )

@@ -63,6 +63,8 @@ _ARROW_HINTS: dict[str, Pattern] = {
     "Time32Array": TIME,
     "TimestampArray": TIMESTAMP,
 }
+#: The parameter that gets the settings of a function.
+SETTINGS = "settings"
 _LISTS = (
     list,
     collections.abc.Sequence,
@@ -98,6 +100,15 @@ def site_of(function: Callable[..., Any]) -> str | None:
         return code and f"{Path(code.co_filename).name}:{code.co_firstlineno}"
 
 
+def wants_settings(function: Callable[..., Any]) -> bool:
+    """Return whether a function has a parameter ``settings`` that is given by name only."""
+    try:
+        found = inspect.signature(function).parameters.get(SETTINGS)
+    except (ValueError, TypeError):
+        return False
+    return found is not None and found.kind is found.KEYWORD_ONLY
+
+
 def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
     """Return the hints of a function with the names in them resolved."""
     try:
@@ -131,6 +142,8 @@ def parameters_of(
     found = []
     for each in [*signature.parameters.values()][skip:]:
         has_default = each.default is not each.empty
+        if each.kind is each.KEYWORD_ONLY and each.name == SETTINGS:
+            continue
         if each.kind is each.VAR_KEYWORD or (each.kind is each.KEYWORD_ONLY and not has_default):
             raise AnalysisError(
                 "keyword-parameter",

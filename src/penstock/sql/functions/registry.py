@@ -69,6 +69,8 @@ class ScalarOverload:
     returns: Callable[[Sequence[Any]], SqlType] | None = None
     over_columns: Callable[[Sequence[Any]], Callable[..., Any]] | None = None
     check: Callable[[Sequence[str | None]], None] | None = None
+    #: Returns the same overload with the settings of a query; None if they do not matter.
+    configured: Callable[[Settings], ScalarOverload] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,8 @@ class TableOverload:
     implementation: Callable[..., Any]
     is_typed: bool = False
     returns: Callable[[Sequence[Any]], SqlType] | None = None
+    #: Returns the same overload with the settings of a query; None if they do not matter.
+    configured: Callable[[Settings], TableOverload] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,10 +249,12 @@ class FunctionRegistry:
     aggregates: dict[str, Function[AggregateOverload]] = field(default_factory=dict)
     #: Names of built-in functions that make way for a function of the user.
     yielding: set[str] = field(default_factory=set)
+    #: Names of functions that want settings.
+    configurable: set[str] = field(default_factory=set)
 
     def copy(self) -> FunctionRegistry:
         """Return a copy: functions that are added to it do not change this registry."""
-        copied = FunctionRegistry(yielding=set(self.yielding))
+        copied = FunctionRegistry(yielding=set(self.yielding), configurable=set(self.configurable))
         for mine, theirs in (
             (self.scalars, copied.scalars),
             (self.tables, copied.tables),
@@ -258,6 +264,20 @@ class FunctionRegistry:
                 own: Any = Function(name, list(function.overloads), function.description)
                 theirs[name] = own
         return copied
+
+    def configured(self, settings: Settings) -> FunctionRegistry:
+        """Return these functions with the settings of a query, for those that want them."""
+        if not self.configurable:
+            return self
+        found = self.copy()
+        for functions in (found.scalars, found.tables):
+            for name in self.configurable & functions.keys():
+                entry: Any = functions[name]
+                entry.overloads[:] = [
+                    each if each.configured is None else each.configured(settings)
+                    for each in entry.overloads
+                ]
+        return found
 
     def __contains__(self, name: str) -> bool:
         return any(name in each for each in (self.scalars, self.tables, self.aggregates))
@@ -308,11 +328,15 @@ class FunctionRegistry:
     def add_scalar(self, name: str, overload: ScalarOverload, description: str = "") -> None:
         entry = self.scalars.setdefault(name.upper(), Function(name.upper()))
         entry.overloads.append(overload)
+        if overload.configured is not None:
+            self.configurable.add(name.upper())
         entry.description = entry.description or description
 
     def add_table(self, name: str, overload: TableOverload, description: str = "") -> None:
         entry = self.tables.setdefault(name.upper(), Function(name.upper()))
         entry.overloads.append(overload)
+        if overload.configured is not None:
+            self.configurable.add(name.upper())
         entry.description = entry.description or description
 
     def add_aggregate(self, name: str, overload: AggregateOverload, description: str = "") -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 from penstock.model.sql.errors import AnalysisError, SqlError
 from penstock.sql.catalog.type_names import resolve
@@ -24,6 +24,7 @@ from penstock.sql.functions.hints import (
     parameters_of,
     pattern_of,
     site_of,
+    wants_settings,
 )
 from penstock.sql.functions.registry import (
     AggregateOverload,
@@ -41,6 +42,7 @@ from penstock.sql.functions.user_calls import (
     aggregator,
     scalar_call,
     table_call,
+    with_settings,
 )
 from penstock.sql.syntax.parser import parse_type
 
@@ -107,7 +109,8 @@ def udf(
 
     A NULL reaches a parameter whose hint is ``Optional``; a NULL for another parameter makes the
     result NULL. The result is checked: a call that returns a value of another type is NULL, and
-    the processing log says why.
+    the processing log says why. A parameter ``settings`` that is given by name only gets the
+    settings ``ksql.functions.<name>.*`` of the query, without that prefix.
 
     Args:
         description: what DESCRIBE FUNCTION shows; the docstring's first line otherwise.
@@ -130,16 +133,20 @@ def udf(
                 at=declared.at,
             )
         call = one_row_call if columns else scalar_call
-        overload_ = ScalarOverload(
-            declared.shape,
-            lambda types: call(function, declared, types),
-            any(declared.takes_null),
-            is_typed=True,
-            returns=declared.returns,
-            over_columns=(lambda types: column_call(function, declared, types))
-            if columns
-            else None,
-        )
+
+        def made(work: Callable[..., Any]) -> ScalarOverload:
+            return ScalarOverload(
+                declared.shape,
+                lambda types: call(work, declared, types),
+                any(declared.takes_null),
+                is_typed=True,
+                returns=declared.returns,
+                over_columns=(lambda types: column_call(work, declared, types))
+                if columns
+                else None,
+            )
+
+        overload_ = _configurable(made, function, declared.name)
         text = _description(function, description)
         return UserFunction(
             declared.name, function, lambda r: r.add_scalar(declared.name, overload_, text)
@@ -188,12 +195,16 @@ def udtf(
         declared = _declared(
             function, name, signature, returns, takes_null=takes_null, is_table=True
         )
-        overload_ = TableOverload(
-            declared.shape,
-            lambda types: table_call(function, declared, types),
-            is_typed=True,
-            returns=declared.returns,
-        )
+
+        def made(work: Callable[..., Any]) -> TableOverload:
+            return TableOverload(
+                declared.shape,
+                lambda types: table_call(work, declared, types),
+                is_typed=True,
+                returns=declared.returns,
+            )
+
+        overload_ = _configurable(made, function, declared.name)
         text = _description(function, description)
         return UserFunction(
             declared.name, function, lambda r: r.add_table(declared.name, overload_, text)
@@ -256,14 +267,15 @@ def udaf(
         literals = constants if signature is not None else made.constants
         values = columns if signature is not None else made.columns
 
-        def bind(types: Sequence[Any], given: Sequence[Any], _: Settings) -> Aggregator:
+        def bind(types: Sequence[Any], given: Sequence[Any], settings: Settings) -> Aggregator:
             whole = [*types, *(None for _ in given)]
             state_type = made.state_of(types) if made.state_of else None
             if state_type is None:
                 assert made.state is not None
                 state_type = substitute(made.state, declared.bound(whole), types)
             typed = _with_values(declared, whole, types)
-            return aggregator(class_(*given), typed, types, (made.state, state_type))
+            one = with_settings(class_, declared.name, settings)(*given)
+            return aggregator(one, typed, types, (made.state, state_type))
 
         overload_ = AggregateOverload(declared.shape, bind, literals, values)
         text = _description(class_, description)
@@ -272,6 +284,19 @@ def udaf(
         )
 
     return declare(description) if isinstance(description, type) else declare
+
+
+Made = TypeVar("Made", ScalarOverload, TableOverload)
+
+
+def _configurable(
+    made: Callable[[Callable[..., Any]], Made], function: Callable[..., Any], name: str
+) -> Made:
+    """Return the overload of a function, which may want the settings of a query."""
+    found = made(with_settings(function, name, {}))
+    if not wants_settings(function):
+        return found
+    return replace(found, configured=lambda given: made(with_settings(function, name, given)))
 
 
 # Declarations

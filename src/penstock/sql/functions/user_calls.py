@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from inspect import unwrap
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -14,8 +16,8 @@ from typing import Any
 from penstock.model.sql.errors import FunctionError
 from penstock.model.sql.types import SqlType
 from penstock.sql.functions.conversion import Convert, WrongResultError, reader, writer
-from penstock.sql.functions.hints import site_of
-from penstock.sql.functions.registry import Aggregator
+from penstock.sql.functions.hints import site_of, wants_settings
+from penstock.sql.functions.registry import Aggregator, Settings
 from penstock.sql.functions.signature import (
     Bindings,
     LambdaArgument,
@@ -24,6 +26,10 @@ from penstock.sql.functions.signature import (
     substitute,
     target_type,
 )
+
+_FUNCTIONS = "ksql.functions."
+#: The prefix of the settings that every function gets.
+_OF_ALL = f"{_FUNCTIONS}_global_."
 
 Types = Sequence[Any]
 TypeOf = Callable[[Types], SqlType]
@@ -105,6 +111,37 @@ class Declared:
             f"{self.name} raised {type(error).__name__}: {error}",
             at=_line_in(error.__traceback__, function) or self.at,
         )
+
+
+def with_settings(function: Callable[..., Any], name: str, given: Settings) -> Callable[..., Any]:
+    """Return a user's function, or class, with its settings if it wants them.
+
+    Args:
+        function: The user's function or class.
+        name: Its name in SQL.
+        given: All settings in force.
+    """
+    if not wants_settings(function):
+        return function
+    bound = partial(function, settings=own_settings(name, given))
+    # Errors name the line of the function itself.
+    bound.__wrapped__ = function  # type: ignore[attr-defined]
+    return bound
+
+
+def own_settings(name: str, given: Settings) -> dict[str, str]:
+    """Return the settings of a function, without their prefix, over those of all functions.
+
+    >>> given = {"ksql.functions._global_.zone": "EU", "ksql.functions.tax.rate": "7"}
+    >>> own_settings("TAX", given)
+    {'zone': 'EU', 'rate': '7'}
+    """
+    found: dict[str, str] = {}
+    for prefix in (_OF_ALL, f"{_FUNCTIONS}{name.lower()}."):
+        for setting, value in given.items():
+            if setting.startswith(prefix):
+                found[setting.removeprefix(prefix)] = value
+    return found
 
 
 def scalar_call(function: Callable[..., Any], declared: Declared, types: Types) -> Convert:
@@ -191,7 +228,7 @@ def aggregator(
 
 def _line_in(trace: TracebackType | None, function: Callable[..., Any]) -> str | None:
     """Return the last line of the traceback that is in the file of the user's function."""
-    code = getattr(function, "__code__", None)
+    code = getattr(unwrap(function), "__code__", None)
     found = None
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename

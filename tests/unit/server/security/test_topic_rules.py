@@ -185,3 +185,17 @@ def test_printing_and_inserting_over_http(world: QueryWorld) -> None:
 
     asyncio.run(asyncio.wait_for(test(), 30))
     assert len(world.topics.partitions[COMMANDS][0]) == 1
+
+
+def test_a_command_topic_with_another_name_is_as_private() -> None:
+    """The setting may name it as ksqlDB does, or in any other way."""
+    given = {"ksql.service.id": "shop_", "penstock.server.command.topic": "c-${ksql.service.id}"}
+    rules = TopicRules.of(given)
+    assert rules.has_commands("c-shop_")
+    assert rules.is_read_only("c-shop_")
+    assert rules.is_hidden("c-shop_")
+    with pytest.raises(ForbiddenError):
+        rules.check_read("c-shop_", Access.WRITE)
+    rules.check_read("c-shop_", Access.FULL)
+    assert not rules.has_commands("c-other_")
+    assert rules.has_commands(commands_topic("default_"))
