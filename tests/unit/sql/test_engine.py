@@ -11,6 +11,7 @@ import pytest
 from penstock.registry.registry import MemoryRegistry, RegisteredSchema, RegistryError
 from penstock.sql import SqlEngine, SqlError
 from penstock.sql.results import TableResult
+from penstock.sql.session import SqlSession
 from tests.unit.sql.queries import ITEMS, ORDERS, engine_of, refusal, running
 
 
@@ -315,3 +316,19 @@ def test_push_query_leaves_out_the_rows_before_its_offset() -> None:
         for id_ in range(5):
             script.pipe("orders", id_, {"price": id_})
         assert subscription.rows == [{"ID": 1}, {"ID": 2}]
+
+
+def test_a_session_changes_nothing_outside_of_it() -> None:
+    """It plans for one request, with the settings and variables of that request."""
+    engine = SqlEngine({"ksql.service.id": "shop_"})
+    session = engine.session({"auto.offset.reset": "earliest"}, {"topic": "t"})
+    assert type(session) is SqlSession
+    trial = session.trial(
+        "CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='${topic}', FORMAT='JSON', PARTITIONS=1);"
+    )
+    session.catalog = trial.catalog
+    assert session.settings["auto.offset.reset"] == "earliest"
+    assert session.sources["S"].topic == "t"
+    assert session.session().sources.keys() == {"S"}
+    assert not engine.sources
+    assert "auto.offset.reset" not in engine.settings
