@@ -198,6 +198,48 @@ def final_windows(builder: ps.StreamsBuilder) -> None:
     counts.filter(ps.value > 1).to_stream(ps.key["key"]).to("other", key="string", value="long")
 
 
+def final_sliding(builder: ps.StreamsBuilder) -> None:
+    """Sliding windows that leave when they close; the first ones, which start at 0, wait."""
+    grouped = builder.stream("in", key="string", value="json").group_by_key()
+    windows = ps.SlidingWindows.of_time_difference_and_grace("10s", "5s")
+    closed = grouped.windowed_by(windows).emit_strategy(ps.EmitStrategy.ON_WINDOW_CLOSE)
+    at_once = ps.Materialized(name="sums", value="double", caching=False, retention="60s")
+    sums = closed.aggregate(ps.sum_(amount), materialized=at_once)
+    windowed = ps.WindowedSerdes.time_windowed("string", 10_000)
+    sums.to_stream().to("out", key=windowed, value="double")
+    short = ps.SlidingWindows.of_time_difference_with_no_grace("5s")
+    expired = grouped.windowed_by(short).emit_strategy("after_expiry")
+    in_memory = ps.Materialized(name="counts", store_type="in_memory", retention="40s")
+    counts = expired.count(in_memory.with_caching_disabled())
+    counts.filter(ps.value > 1).to_stream(ps.key["key"]).to("other", key="string", value="long")
+
+
+def final_sessions(builder: ps.StreamsBuilder) -> None:
+    """Sessions that leave when they close; some of these are merged with an open one later."""
+    grouped = builder.stream("in", key="string", value="json").group_by_key()
+    windows = ps.SessionWindows.of_inactivity_gap_and_grace("5s", "10s")
+    closed = grouped.windowed_by(windows).emit_strategy(ps.EmitStrategy.ON_WINDOW_CLOSE)
+    at_once = ps.Materialized(name="sums", value="double", caching=False, retention="60s")
+    sums = closed.aggregate(ps.sum_(amount), materialized=at_once)
+    windowed = ps.WindowedSerdes.session_windowed("string")
+    sums.to_stream().to("out", key=windowed, value="double")
+    short = ps.SessionWindows.of_inactivity_gap_with_no_grace("10s")
+    expired = grouped.windowed_by(short).emit_strategy("after_expiry")
+    counts = expired.count(ps.Materialized(name="counts", caching=False, retention="60s"))
+    counts.filter(ps.value > 1).to_stream(ps.key["key"]).to("other", key="string", value="long")
+
+
+def final_sessions_in_memory(builder: ps.StreamsBuilder) -> None:
+    """The store lets go of some sessions before they have left."""
+    grouped = builder.stream("in", key="string", value="json").group_by_key()
+    windows = ps.SessionWindows.of_inactivity_gap_and_grace("5s", "20s")
+    closed = grouped.windowed_by(windows).emit_strategy(ps.EmitStrategy.ON_WINDOW_CLOSE)
+    in_memory = ps.Materialized(name="counts", store_type="in_memory", retention="30s")
+    counts = closed.count(in_memory.with_caching_disabled())
+    windowed = ps.WindowedSerdes.session_windowed("string")
+    counts.to_stream().to("out", key=windowed, value="long")
+
+
 def reduced(builder: ps.StreamsBuilder) -> None:
     grouped = builder.stream("in", key="string", value="json").map_values(amount).group_by_key()
     grouped.reduce(max, "most", value="json").to_stream().to("out", value="json")
@@ -882,7 +924,7 @@ BUILDS = [
     suppressed_rows, suppressed_join, suppressed_sessions, suppressed_by_functions,
     hopping, kept_windows, kept_counts,
     sessions, windows_in_memory, kept_sessions, session_sums, session_documents,
-    sliding, sliding_texts, final_windows,
+    sliding, sliding_texts, final_windows, final_sliding, final_sessions, final_sessions_in_memory,
     reduced, joined, left_joined, table, table_filtered, table_mapped, global_joined,
     global_left_joined, mapped, reduced_by_functions, joined_by_a_function, processed,
     with_lambdas, lambda_sums, lambda_documents, lambda_windows,

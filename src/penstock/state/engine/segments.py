@@ -103,6 +103,10 @@ class Segments:
         self.drop_expired()
         self.store.write(writes)
 
+    def oldest_kept(self, stream_time: int) -> int:
+        """Return the first time whose segment is not dropped by a write at a stream time."""
+        return self.segment_of(stream_time - self._retention_ms) * self._interval_ms
+
     def keeps(self, first_time: int, last_time: int) -> bool:
         """Return whether an entry of the first time survives a write at the last time."""
         newest = max(self.stream_time, last_time)

@@ -5,12 +5,27 @@ Only the column executors use it. Other stores have ``bulk``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Protocol, TypeVar
 
 from penstock.state.codec import Codec
 from penstock.state.environment import Changelog
 from penstock.state.layers.cached_session import CachedSessions
 from penstock.state.session.session_bytes import BatchedSessions, SessionEntry
+
+
+class Ended(Protocol):
+    """A session, by the bytes of its key."""
+
+    @property
+    def key(self) -> bytes: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+
+
+S = TypeVar("S", bound=Ended)
 
 
 class BulkSessions:
@@ -64,6 +79,20 @@ class BulkSessions:
         if self._cache is None or earliest_end >= before:
             return []
         return self._cache.flushed_of(keys, earliest_end, before)
+
+    def ending(self, earliest_end: int, latest_end: int) -> Iterator[SessionEntry]:
+        """Yield the sessions of all keys that end in the span."""
+        return self._sessions.scan_ending(earliest_end, latest_end)
+
+    def oldest_kept(self, stream_time: int) -> int:
+        """Return the first end that ``ending`` still finds at a stream time."""
+        return self._sessions.oldest_kept(stream_time)
+
+    def in_ending_order(self, sessions: Iterable[S]) -> list[S]:
+        """Sort sessions as the store does that yields them by their ends."""
+        if self._sessions.ends_by_key:
+            return sorted(sessions, key=lambda each: (each.end, each.key, -each.start))
+        return sorted(sessions, key=lambda each: (each.end, each.start, each.key))
 
     def forget(self, session_keys: Sequence[bytes], ends: Sequence[int]) -> None:
         """Drop sessions from the cache, which has no waiting entries, but not from the store."""

@@ -30,6 +30,8 @@ class MemorySessions:
     sessions of one key.
     """
 
+    ends_by_key = True
+
     def __init__(self, rules: WindowRules) -> None:
         self._rules = rules
         self._stream_time = -1
@@ -45,6 +47,10 @@ class MemorySessions:
     def oldest_readable(self, stream_time: int) -> int:
         """Return the first end that is not hidden at a stream time."""
         return stream_time - self._rules.retention_ms + 1
+
+    def oldest_kept(self, stream_time: int) -> int:
+        """Return the first end that ``scan_ending`` still finds after a write at a stream time."""
+        return self.oldest_readable(stream_time)
 
     @property
     def _oldest_readable(self) -> int:

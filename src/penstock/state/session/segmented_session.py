@@ -31,6 +31,8 @@ _SCANNED_PER_KEY = 10
 class SegmentedSessions:
     """Sessions in segments of their end time. A write is too old when its segment has expired."""
 
+    ends_by_key = False
+
     def __init__(self, store: BytesStore, rules: WindowRules) -> None:
         self._rules = rules
         self._segments = Segments(store, rules.retention_ms, rules.segment_interval_ms)
@@ -75,6 +77,10 @@ class SegmentedSessions:
     def oldest_readable(self, stream_time: int) -> int:
         """Return the first end that is not hidden at a stream time."""
         return stream_time - self._rules.retention_ms + 1
+
+    def oldest_kept(self, stream_time: int) -> int:
+        """Return the first end that ``scan_ending`` still finds after a write at a stream time."""
+        return self._segments.oldest_kept(stream_time)
 
     def entries_of(self, keys: Collection[bytes], earliest_end: int) -> list[SessionEntry]:
         """Return the sessions of these keys that end there or later, each key's as in ``scan``.

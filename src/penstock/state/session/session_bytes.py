@@ -45,9 +45,16 @@ class SessionBytes(Protocol):
 class BatchedSessions(SessionBytes, Protocol):
     """Sessions that are also read and written as batches, for ``bulk_sessions``."""
 
+    #: Whether ``scan_ending`` yields sessions with the same end by key, then the latest start
+    #: first; else by start, then key.
+    ends_by_key: bool
+
     @property
     def stream_time(self) -> int:
         """Return the latest end of all writes, or -1."""
+
+    def oldest_kept(self, stream_time: int) -> int:
+        """Return the first end that ``scan_ending`` still finds after a write at a stream time."""
 
     def oldest_readable(self, stream_time: int) -> int:
         """Return the first end that is not hidden at a stream time."""

@@ -22,6 +22,7 @@ from penstock.state.protocols import FlushListener
 from penstock.state.session.memory_session import MemorySessions
 from penstock.state.session.segmented_session import SegmentedSessions
 from penstock.state.session.session_bytes import (
+    BatchedSessions,
     LoggedSessions,
     SessionBytes,
     SessionEntry,
@@ -214,7 +215,7 @@ class TypedSessionStore(Generic[K, V]):
 def open_session_store(spec: StoreSpec, env: StoreEnvironment) -> TypedSessionStore[Any, Any]:
     """Open a session store: engine, then logging, then caching, then serdes."""
     rules = window_rules(spec, env)
-    store: SessionBytes
+    store: BatchedSessions
     if not spec.persistent:
         store = MemorySessions(rules)
     elif is_time_ordered(spec):
@@ -243,7 +244,7 @@ def open_session_store(spec: StoreSpec, env: StoreEnvironment) -> TypedSessionSt
         )
     keys = key_codec(spec, env)
     bulk = None
-    if isinstance(store, SegmentedSessions | MemorySessions) and not codecs:
+    if not codecs:
         bulk = BulkSessions(store, changelog, cached, keys, values)
     return TypedSessionStore(
         spec, inner, keys=keys, values=values, cached=cached, bulk=bulk, codecs=codecs

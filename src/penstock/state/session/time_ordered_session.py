@@ -5,7 +5,7 @@ Kafka Streams uses this layout for session aggregations that emit on window clos
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from penstock.model.time.duration import MAX_LONG
 from penstock.state.bytes_store import BytesStore, Write
@@ -30,6 +30,8 @@ class TimeOrderedSessions:
 
     Invariant: both entries of a session are written and removed together, in one segment.
     """
+
+    ends_by_key = False
 
     def __init__(self, store: BytesStore, rules: WindowRules) -> None:
         self._rules = rules
@@ -74,6 +76,31 @@ class TimeOrderedSessions:
         for data, value in self._segments.scan(earliest_end, latest_end, bounds):
             key, start, end = split_time_first_session_key(data)
             yield key, start, end, value
+
+    @property
+    def stream_time(self) -> int:
+        """Return the latest end of all writes, or -1."""
+        return self._segments.stream_time
+
+    def oldest_readable(self, stream_time: int) -> int:
+        """Return the first end that is not hidden at a stream time."""
+        return stream_time - self._rules.retention_ms + 1
+
+    def oldest_kept(self, stream_time: int) -> int:
+        """Return the first end that ``scan_ending`` still finds after a write at a stream time."""
+        return self._segments.oldest_kept(stream_time)
+
+    def entries_of(self, keys: Collection[bytes], earliest_end: int) -> list[SessionEntry]:
+        """Return the sessions of these keys that end there or later, each key's as in ``scan``."""
+        scans = (self.scan((key, key), earliest_end, MAX_LONG) for key in keys)
+        return [entry for scan in scans for entry in scan]
+
+    def put_all(
+        self, session_keys: Sequence[bytes], ends: Sequence[int], values: Sequence[bytes | None]
+    ) -> None:
+        """Write sessions in this order, with the same result as calls of ``put``."""
+        for data, value in zip(session_keys, values, strict=True):
+            self.put(*split_session_key(data), value)
 
     def restore(self, records: Iterable[ChangelogRecord]) -> None:
         self._segments.write_all(_restored(records))

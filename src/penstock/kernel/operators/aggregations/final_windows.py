@@ -6,10 +6,12 @@ so its row after the batch is the one that it had when it closed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penstock.kernel.columns.batch import Batch
 from penstock.kernel.columns.batch_column import BatchColumn, Places, Times, WindowedColumn
@@ -17,7 +19,11 @@ from penstock.kernel.columns.paths.meetings import together
 from penstock.kernel.columns.store_rows import read_times
 from penstock.kernel.operator_clock import NO_TIME, OperatorClock
 from penstock.model.windows.rule import WindowRule
+from penstock.model.windows.sliding_rule import SlidingRule
 from penstock.state.layers.bulk import BulkWindows
+
+if TYPE_CHECKING:
+    from penstock.kernel.services import TaskServices
 
 #: The start of a window and the bytes of its key: stores show windows in this order.
 Placed = tuple[int, bytes]
@@ -33,7 +39,9 @@ class Emission(NamedTuple):
 class FinalWindows:
     """The records of a batch so far, and what they close."""
 
-    def __init__(self, rule: WindowRule, rows: BulkWindows, *, emits_first: bool) -> None:
+    def __init__(
+        self, rule: WindowRule | SlidingRule, rows: BulkWindows, *, emits_first: bool
+    ) -> None:
         self._rule = rule
         self._rows = rows
         self._emits_first = emits_first
@@ -43,22 +51,34 @@ class FinalWindows:
         self._records: list[Batch] = []
         self._seen: list[Times] = []
         self._written: list[Times] = []
+        self._may_emit: list[NDArray[np.bool_]] = []
 
-    def add(self, batch: Batch, seen: Times, records: Places, starts: Times) -> None:
-        """Add records, the stream time at each, and the windows that they are folded into."""
-        written = np.full(len(batch), NO_TIME)
-        np.maximum.at(written, records, starts)
+    def add(self, batch: Batch, seen: Times, *, may_emit: NDArray[np.bool_] | None = None) -> None:
+        """Add records and the stream time at each. After some of them nothing may leave."""
         # Of the record, only its position, headers and place are asked for.
         nothing = BatchColumn([None] * len(batch))
         self._records.append(batch.with_columns(nothing, nothing))
         self._seen.append(seen)
-        self._written.append(written)
+        self._written.append(np.full(len(batch), NO_TIME))
+        self._may_emit.append(np.full(len(batch), True) if may_emit is None else may_emit)
+
+    def note_written(self, records: Places, starts: Times) -> None:
+        """Note which windows records are folded into: the last ones added, or those of a batch."""
+        np.maximum.at(self._written[-1], records, starts)
+
+    def join(self) -> None:
+        """Make one piece of all pieces of a batch."""
+        self._records = [together(self._records)]
+        self._seen = [np.concatenate(self._seen)]
+        self._written = [np.concatenate(self._written)]
+        self._may_emit = [np.concatenate(self._may_emit)]
 
     def emissions(self, clock: OperatorClock, now: int, interval_ms: int) -> list[Emission]:
         """Return what leaves when; the clock is left as it is after the batch."""
         seen, found = np.concatenate(self._seen), list[Emission]()
+        at = np.flatnonzero(np.concatenate(self._may_emit))
         # Between equal times nothing closes.
-        for place in (np.flatnonzero(np.diff(seen, prepend=NO_TIME - 1))).tolist():
+        for place in at[np.diff(seen[at], prepend=NO_TIME - 1) != 0].tolist():
             close_time = self._rule.close_time(int(seen[place]))
             if now < clock.next_time_to_emit:
                 break
@@ -78,6 +98,20 @@ class FinalWindows:
         newest = max(self._rows.stream_time, int(written.max(initial=NO_TIME)))
         oldest = self._rows.oldest_shown(newest)
         return Emission(place, range(max(starts.start, oldest, 0), starts.stop))
+
+    def leave(
+        self,
+        clock: OperatorClock,
+        task: TaskServices,
+        changed: Mapping[Placed, tuple[bytes, bytes]],
+        size_ms: int,
+    ) -> tuple[OperatorClock, Batch | None]:
+        """Return the clock after the batch, and the windows that leave; forget the batch."""
+        after = copy(clock)
+        emissions = self.emissions(after, task.system_time(), task.emit_interval_ms)
+        closed = self.batch(emissions, changed, size_ms)
+        self.reset()
+        return after, closed
 
     def batch(
         self, emissions: list[Emission], changed: Mapping[Placed, tuple[bytes, bytes]], size_ms: int
@@ -107,7 +141,15 @@ class FinalWindows:
             yield (start, key), (row[:8], row[8:])
 
 
-def as_placed(keys: list[bytes], starts: list[int], rows: list[bytes]) -> dict[Placed, Any]:
+def take_emission(clock: OperatorClock, after: OperatorClock) -> None:
+    """Note in a clock what has been emitted."""
+    clock.last_close_time = after.last_close_time
+    clock.next_time_to_emit = after.next_time_to_emit
+
+
+def as_placed(
+    keys: Sequence[bytes], starts: Sequence[int], rows: Sequence[bytes]
+) -> dict[Placed, Any]:
     """Return the windows of a batch by their place in a store."""
     placed = zip(starts, keys, strict=True)
     return {at: (row[:8], row[8:]) for at, row in zip(placed, rows, strict=True)}

@@ -14,6 +14,7 @@ from penstock.model.record import Headers
 from penstock.model.rules.drop_reasons import EXPIRED_WINDOW, NOT_EMITTED
 from penstock.model.windows.session_rule import SESSION_NULLS, SessionRule
 from penstock.model.windows.windowed import Window, Windowed
+from penstock.state.spec import StoreSpec
 from penstock.topology.nodes.aggregations.session_aggregate import SessionAggregate
 
 
@@ -50,7 +51,7 @@ class SessionAggregateExecutor(Executor[SessionAggregate]):
         if self.node.emits_first:
             self._emit_closed(close_time, headers)
         if self.node.emit_final and not self.node.emits_first:
-            waiting = self._waiting(close_time) if self._forgets(before, timestamp) else 0
+            waiting = self._waiting(close_time) if forgets(self._spec, before, timestamp) else 0
             self._fold(key, value, timestamp, close_time)
             if waiting:
                 self._count_forgotten(waiting - self._waiting(close_time))
@@ -82,17 +83,6 @@ class SessionAggregateExecutor(Executor[SessionAggregate]):
         session = Windowed(key, Window(start, end))
         store.put(session, aggregate)
         self._forward_update(session, aggregate, old)
-
-    def _forgets(self, before: int, now: int) -> bool:
-        """Return whether the store drops old sessions when stream time moves from before to now.
-
-        Kafka Streams forwards sessions at their close after it has written the new record. If
-        that record comes after a quiet period, the store has dropped them by then.
-        """
-        if before == NO_TIME or now <= before:
-            return False
-        retention, interval = self._spec.retention_ms, max(self._spec.segment_interval_ms, 1)
-        return max(before - retention, 0) // interval < max(now - retention, 0) // interval
 
     def _waiting(self, close_time: int) -> int:
         """Return how many sessions have closed, are in the store, and have not been emitted."""
@@ -131,3 +121,15 @@ class SessionAggregateExecutor(Executor[SessionAggregate]):
             for session, value in closed:
                 self.forward_at(session, Change(value, None), session.window.end, headers)
         clock.last_close_time = close_time
+
+
+def forgets(spec: StoreSpec, before: int, now: int) -> bool:
+    """Return whether a store drops old sessions when stream time moves from before to now.
+
+    Kafka Streams forwards sessions at their close after it has written the new record. If that
+    record comes after a quiet period, the store has dropped them by then.
+    """
+    if before == NO_TIME or now <= before:
+        return False
+    retention, interval = spec.retention_ms, max(spec.segment_interval_ms, 1)
+    return max(before - retention, 0) // interval < max(now - retention, 0) // interval

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,6 +24,9 @@ from penstock.kernel.columns.session_column import SessionColumn
 from penstock.kernel.columns.store_rows import bulk_of, encoded_values, settled, stored_keys
 from penstock.kernel.operator_clock import NO_TIME, OperatorClock
 from penstock.kernel.operators.absent_fields import count_absent, may_lack
+from penstock.kernel.operators.aggregations.final_sessions import Emitting, FinalChanges
+from penstock.kernel.operators.aggregations.final_windows import take_emission
+from penstock.kernel.operators.aggregations.session_aggregate import forgets
 from penstock.kernel.operators.aggregations.session_merging import (
     GONE,
     AllChanges,
@@ -34,7 +37,7 @@ from penstock.kernel.operators.aggregations.session_merging import (
     by_key,
 )
 from penstock.model.columns.row_columns import taken
-from penstock.model.rules.drop_reasons import EXPIRED_WINDOW
+from penstock.model.rules.drop_reasons import EXPIRED_WINDOW, NOT_EMITTED
 from penstock.model.rules.table_rule import is_change
 from penstock.model.user_code import user_code
 from penstock.model.windows.session_rule import SESSION_NULLS, SessionRule
@@ -60,8 +63,8 @@ class SessionAggregateColumns(CachedTable):
     _rows: BulkSessions
 
     def __init__(self, node: SessionAggregate, task: TaskServices) -> None:
-        if node.emit_final:
-            raise NotVectorisableError("it emits final results")
+        if node.idle_ms is not None:
+            raise NotVectorisableError("the wall clock closes its sessions")
         self._absent = AbsentFields.of_aggregator(node.fn)
         self._fold = fold = SessionFold(node.initializer, node.fn, node.merger)
         super().__init__(node, task, bulk_of(node, task))
@@ -69,9 +72,12 @@ class SessionAggregateColumns(CachedTable):
         self._read = store_read(self._rows.values.serde)
         self._retention_ms = task.store_spec(node.store or "").retention_ms
         self._clock: OperatorClock = task.operator_clock(node.name)
+        if node.emit_final and self._rows.is_cached:
+            raise NotVectorisableError("final results are read from a cache")
+        self._spec = task.store_spec(node.store or "")
         self.runs_once = True
         self.keeps_values = fold.looks_at_values
-        self._needs_keys = fold.looks_at_keys or not self._rows.is_cached
+        self._needs_keys = fold.looks_at_keys or not (self._rows.is_cached or node.emit_final)
         self.reset()
 
     def reset(self) -> None:
@@ -117,7 +123,9 @@ class SessionAggregateColumns(CachedTable):
             for key, start, end, data in rows.read_hidden(numbers, earliest_end)
         }
         changes = self._merged(records, groups, {**hidden, **stored}, effects)
-        if isinstance(changes, LastChanges):
+        if isinstance(changes, FinalChanges):
+            self._send_final(changes, records, groups, effects)
+        elif isinstance(changes, LastChanges):
             self._send_last(changes, records, groups, (stored, hidden), effects)
         else:
             self._send_all(changes, records, groups, effects)
@@ -141,18 +149,27 @@ class SessionAggregateColumns(CachedTable):
         seen = np.maximum.accumulate(np.maximum(records.timestamps, self._clock.stream_time))
         times = records.timestamps.tolist()
         given = [*zip(groups.codes.tolist(), times, seen.tolist(), strict=True)]
-        changes = self._changes()
-        merged = merging.run(by_key(len(groups), stored), given, changes)
+        changes = self._changes(groups, int(seen[-1]))
+        merged = merging.run(by_key(len(groups), stored), _watched(changes, given), changes)
         check_known(merged.states)
         if not self._keeps(records, states, merged.states):
-            changes = self._changes()
+            changes = self._changes(groups, int(seen[-1]))
+            watched = _watched(changes, given)
             with user_code("the store's serde"):
-                merging.run(by_key(len(groups), stored), given, changes, self._read)
+                merging.run(by_key(len(groups), stored), watched, changes, self._read)
         effects.drop(self.node.name, EXPIRED_WINDOW, merged.late)
         return changes
 
-    def _changes(self) -> LastChanges | AllChanges:
-        rows = self._rows
+    def _changes(self, groups: Groups, last_time: int) -> LastChanges | AllChanges:
+        rows, node, task, spec = self._rows, self.node, self.task, self._spec
+        if node.emit_final:
+            emitting = Emitting(
+                self._rule, node.emits_first, task.system_time(), task.emit_interval_ms,
+                lambda before, now: forgets(spec, before, now),
+            )  # fmt: skip
+            return FinalChanges(
+                rows, self._retention_ms, groups.keys, self._clock, emitting, last_time
+            )
         if rows.is_cached:
             return LastChanges()
         return AllChanges(rows.stream_time, self._retention_ms)
@@ -262,6 +279,42 @@ class SessionAggregateColumns(CachedTable):
             effects,
         )
 
+    def _send_final(
+        self, every: FinalChanges, records: Gathered, groups: Groups, effects: Effects
+    ) -> None:
+        """Write the sessions of the batch; send those that have closed."""
+        rows, serde, updates = self._rows, self._rows.values.serde, every.updates
+        states = [_known(each.state) for each in updates]
+        changes = _Changed(
+            [each.session for each in updates],
+            [each.place for each in updates],
+            encoded_values(serde, states),
+        )
+        self._write(changes.last(), groups, records, effects)
+        effects.drop(self.node.name, NOT_EMITTED, every.forgotten)
+        effects.add(lambda: take_emission(self._clock, every.clock))
+        left = every.left
+        known = iter(encoded_values(serde, [each.state for each in left if each.stored is None]))
+        values = [next(known) if each.stored is None else each.stored for each in left]
+        headers, origins = records.headers, records.origins
+        if headers is not None:
+            headers = [headers[each.place] for each in left]
+        if origins is not None:
+            origins = origins.at(np.array([each.place for each in left], np.int64))
+        base = BatchColumn(encoded=[each.key for each in left], serde=rows.keys.serde)
+        ends = [each.end for each in left]
+        self.forward(
+            Batch(
+                SessionColumn(base, [each.start for each in left], ends),
+                BatchColumn(encoded=values, serde=serde),
+                np.array(ends, np.int64),
+                headers,
+                origins,
+                old=BatchColumn([None] * len(left)) if self.node.sends_old else None,
+            ),
+            effects,
+        )
+
     def _forget(self, sessions: list[Session], groups: Groups, effects: Effects) -> None:
         if sessions:
             gone = _Changed(sessions, [], [])
@@ -311,6 +364,13 @@ class _Changed(NamedTuple):
             [self.places[number] for number in numbers],
             taken(self.values, numbers),
         )
+
+
+def _watched(
+    changes: LastChanges | AllChanges, records: list[tuple[int, int, int]]
+) -> Iterable[tuple[int, int, int]]:
+    """Return the records, so that final results see which one is next."""
+    return changes.watched(records) if isinstance(changes, FinalChanges) else records
 
 
 def _known(state: Any) -> Any:

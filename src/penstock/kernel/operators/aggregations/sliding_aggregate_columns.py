@@ -5,7 +5,7 @@ Record executor: ``sliding_aggregate.py``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +33,12 @@ from penstock.kernel.columns.store_rows import (
 )
 from penstock.kernel.operator_clock import NO_TIME, OperatorClock
 from penstock.kernel.operators.absent_fields import count_absent, may_lack
+from penstock.kernel.operators.aggregations.final_windows import (
+    FinalWindows,
+    Placed,
+    as_placed,
+    take_emission,
+)
 from penstock.kernel.operators.aggregations.sliding_merging import Place, SlidingMerging, Update
 from penstock.model.rules.drop_reasons import EXPIRED_WINDOW
 from penstock.model.rules.table_rule import LastRows
@@ -55,8 +61,8 @@ class SlidingAggregateColumns(CachedTable):
     _rows: BulkWindows
 
     def __init__(self, node: SlidingAggregate, task: TaskServices) -> None:
-        if node.emit_final:
-            raise NotVectorisableError("it emits final results")
+        if node.idle_ms is not None:
+            raise NotVectorisableError("the wall clock closes its windows")
         if node.windows.difference_ms == 0:
             raise NotVectorisableError("its windows hold nothing")
         self._absent = AbsentFields.of_aggregator(node.fn)
@@ -65,6 +71,11 @@ class SlidingAggregateColumns(CachedTable):
         self._rule = SlidingRule(node.windows.difference_ms, node.windows.grace_ms)
         self._read = store_read(self._rows.values.serde)
         self._clock: OperatorClock = task.operator_clock(node.name)
+        self._final: FinalWindows | None = None
+        if node.emit_final:
+            if self._rows.is_cached:
+                raise NotVectorisableError("final results are read from a cache")
+            self._final = FinalWindows(self._rule, self._rows, emits_first=node.emits_first)
         self.runs_once = True
         self.keeps_values = fold.looks_at_values
         self.reset()
@@ -72,6 +83,8 @@ class SlidingAggregateColumns(CachedTable):
     def reset(self) -> None:
         self._gathered, self._seen = Gathered(), NO_TIME
         self._moments: list[Times] = []
+        if self._final is not None:
+            self._final.reset()
 
     def process(self, batch: Batch, effects: Effects) -> None:
         batch = taken_by(SLIDING_NULLS, batch, effects, self.node.name)
@@ -90,6 +103,9 @@ class SlidingAggregateColumns(CachedTable):
         if may_lack(self._absent, items):
             count_absent(self._absent, self.node.name, batch.values.values(), effects)
         self._moments.append(seen)
+        if self._final is not None:
+            is_early = batch.timestamps < self._rule.difference_ms
+            self._final.add(batch, seen, may_emit=~is_early)
         self._gathered.add(
             stored_keys(batch.keys, self._rows.keys.serde), items, batch.timestamps, batch.headers,
             key_values=() if self._rows.is_cached else batch.keys.values(), origins=batch.origins,
@@ -97,16 +113,30 @@ class SlidingAggregateColumns(CachedTable):
 
     def finish(self, effects: Effects) -> None:
         gathered, seen, moments = self._gathered, self._seen, self._moments
-        self.reset()
+        self._gathered, self._seen, self._moments = Gathered(), NO_TIME, []
         effects.add(lambda: self._advance(seen))
         if len(gathered):
-            self._fold_all(gathered, np.concatenate(moments), effects)
+            changed = self._fold_all(gathered, np.concatenate(moments), effects)
+            if self._final is not None:
+                self._emit_closed(self._final, changed, effects)
         super().finish(effects)
+
+    def _emit_closed(
+        self, final: FinalWindows, changed: Mapping[Placed, Any], effects: Effects
+    ) -> None:
+        """Send the windows that have closed, each at the record that has closed it."""
+        clock, closed = final.leave(self._clock, self.task, changed, self._rule.difference_ms)
+        effects.add(lambda: take_emission(self._clock, clock))
+        if closed is not None:
+            if self.node.sends_old:
+                closed.old = BatchColumn([None] * len(closed))
+            self.forward(closed, effects)
 
     def _advance(self, time: int) -> None:
         self._clock.advance(time)
 
-    def _fold_all(self, records: Gathered, seen: Times, effects: Effects) -> None:
+    def _fold_all(self, records: Gathered, seen: Times, effects: Effects) -> Mapping[Placed, Any]:
+        """Fold the records; return the rows of their windows if they may leave at once."""
         settled(self._rows)
         groups = grouped(records.keys)
         given = [
@@ -119,8 +149,15 @@ class SlidingAggregateColumns(CachedTable):
             with user_code("the store's serde"):
                 merging = self._merged(records, given, stored, self._read)
         effects.drop(self.node.name, EXPIRED_WINDOW, merging.late)
-        if merging.updates:
-            self._send(merging.updates, records, groups, stored, effects)
+        if self._final is not None:
+            self._final.join()
+            self._final.note_written(
+                np.array([each.place for each in merging.updates], np.int64),
+                np.array(_starts(merging.updates), np.int64),
+            )
+        if not merging.updates:
+            return {}
+        return self._send(merging.updates, records, groups, stored, effects)
 
     def _stored(self, records: Gathered, groups: Groups) -> dict[Place, bytes]:
         """Return the rows that records of the batch may find in the store."""
@@ -160,7 +197,7 @@ class SlidingAggregateColumns(CachedTable):
         groups: Groups,
         stored: dict[Place, bytes],
         effects: Effects,
-    ) -> None:
+    ) -> Mapping[Placed, Any]:
         rows, serde = self._rows, self._rows.values.serde
         kept: LastRows[Place, Update] = LastRows()
         for each in updates:
@@ -173,20 +210,23 @@ class SlidingAggregateColumns(CachedTable):
         if self.is_handed_off:
             places = np.array([each.place for each in last], np.int64)
             self.leave(contexts_at(records, places), effects, keys, written, starts)
-            return
+            return {}
         window_keys = rows.window_keys(keys, starts)
         effects.add(lambda: rows.write(window_keys, starts, written, times.tolist(), values))
+        if self._final is not None:
+            return as_placed(keys, starts, written)
         if rows.is_cached:
             # A cache sends what it reads back.
             base = BatchColumn(encoded=keys, serde=rows.keys.serde, is_input=False)
             changed = BatchColumn(encoded=values, serde=serde, is_input=False)
             old = BatchColumn(encoded=bare([stored.get(e.window) for e in last]), serde=serde)
             self._forward(last, records, base, changed, old, effects)
-            return
+            return {}
         names = BatchColumn([records.key_values[each.place] for each in updates])
         changed = BatchColumn([each.state for each in updates])
         old = BatchColumn([each.old for each in updates])
         self._forward(updates, records, names, changed, old, effects)
+        return {}
 
     def _forward(
         self,

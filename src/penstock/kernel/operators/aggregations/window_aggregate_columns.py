@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +39,7 @@ from penstock.kernel.operators.aggregations.final_windows import (
     FinalWindows,
     Placed,
     as_placed,
+    take_emission,
 )
 from penstock.model.rules.drop_reasons import EXPIRED_WINDOW
 from penstock.model.rules.fold_rule import WINDOW_FOLD
@@ -102,7 +102,8 @@ class WindowAggregateColumns(CachedTable):
             effects.drop(self.node.name, EXPIRED_WINDOW, late)
             records, starts = records[is_open], starts[is_open]
         if self._final is not None:
-            self._final.add(batch, seen, records, starts)
+            self._final.add(batch, seen)
+            self._final.note_written(records, starts)
         if len(starts):
             whole = batch
             if late or len(records) != len(batch):
@@ -138,19 +139,12 @@ class WindowAggregateColumns(CachedTable):
         self, final: FinalWindows, changed: Mapping[Placed, Any], effects: Effects
     ) -> None:
         """Send the windows that have closed, each after the record that has closed it."""
-        task, clock = self.task, copy(self._clock)
-        emissions = final.emissions(clock, task.system_time(), task.emit_interval_ms)
-        closed = final.batch(emissions, changed, self._rule.size_ms)
-        final.reset()
-        effects.add(lambda: self._emitted(clock))
+        clock, closed = final.leave(self._clock, self.task, changed, self._rule.size_ms)
+        effects.add(lambda: take_emission(self._clock, clock))
         if closed is not None:
             if self.node.sends_old:
                 closed.old = BatchColumn([None] * len(closed))
             self.forward(closed, effects)
-
-    def _emitted(self, after: OperatorClock) -> None:
-        self._clock.last_close_time = after.last_close_time
-        self._clock.next_time_to_emit = after.next_time_to_emit
 
     def _advance(self, time: int) -> None:
         self._clock.advance(time)
