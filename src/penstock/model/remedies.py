@@ -90,7 +90,7 @@ REMEDIES: Final[dict[str, Declared]] = {
     **_all(_ASK, "not-iterable null-argument null-key null-result null-value partitioner"),
     **_all(_ASK, "record-refused serialization store-serde-mismatch suppress-buffer-full"),
     **_all(_ASK, "timestamp-extractor to-spark topic-extractor user-function"),
-    **_all(_ASK, "bad-lake-mode bad-lake-table lake-table missing-extra"),
+    **_all(_ASK, "bad-lake-mode bad-lake-table lake-table missing-extra same-view"),
     **_all(_ASK, "bad-interval bad-prefix bad-store-argument forward-not-allowed"),
     **_all(_ASK, "forward-out-of-scope global-store-read-only iterator-closed"),
     **_all(_ASK, "iterator-exhausted store-closed store-operation-unsupported unknown-child"),

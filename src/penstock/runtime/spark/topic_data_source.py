@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
@@ -36,6 +37,8 @@ from penstock.serde.serdes import Serdes, resolve_serde
 FORMAT = "penstock"
 #: So much of a range is in memory at a time.
 _PIECE_BYTES = 16 << 20
+#: A name and its type, as DDL has them: with a space or a colon between them.
+_FIELD = re.compile(r"(`[^`]+`|\w+)\s*[\s:]\s*(.+)", re.DOTALL)
 _SPARK_TYPES = {
     "StringSerde": "string", "LongSerde": "bigint", "IntegerSerde": "int", "DoubleSerde": "double",
     "FloatSerde": "float", "BooleanSerde": "boolean", "BytesSerde": "binary",
@@ -82,7 +85,8 @@ class _Settings:
 
     def type_of(self, part: str) -> str:
         if part == "value" and self.value_schema:
-            return f"struct<{StructType.fromDDL(self.value_schema).simpleString()[7:-1]}>"
+            pairs = [f"`{name}`:{kind}" for name, kind in fields_of(self.value_schema)]
+            return f"struct<{','.join(pairs)}>"
         return _SPARK_TYPES.get(type(self.serde(part)).__name__, "string")
 
     def admin(self) -> Admin:
@@ -193,12 +197,26 @@ def _row(record: RawRecord, decode: Any) -> tuple[Any, ...]:
     )
 
 
+def fields_of(ddl: str) -> list[tuple[str, str]]:
+    """Return names and types of ``id long, tags array<string>``.
+
+    Spark's own parser is in the JVM, to which the process that asks for the schema has no way.
+
+    >>> fields_of("id long, `at`: map<string,struct<a:int,b:decimal(4,2)>>")
+    [('id', 'long'), ('at', 'map<string,struct<a:int,b:decimal(4,2)>>')]
+    """
+    found, depth, began = [], 0, 0
+    for at, sign in enumerate(f"{ddl},"):
+        depth += (sign in "<(") - (sign in ">)")
+        if sign == "," and not depth:
+            found.append(ddl[began:at].strip())
+            began = at + 1
+    parts = [_FIELD.fullmatch(each) for each in found]
+    return [(part[1].strip("`"), part[2]) for part in parts if part is not None]
+
+
 def _names(ddl: str | None) -> list[str] | None:
-    if not ddl:
-        return None
-    struct = StructType.fromDDL(ddl)
-    assert isinstance(struct, StructType)
-    return list(struct.names)
+    return [name for name, _ in fields_of(ddl)] if ddl else None
 
 
 def _decoder(settings: _Settings) -> Any:

@@ -40,11 +40,11 @@ def stream_to_spark(
 
 def row_options(stream: Stream, schema: Any) -> dict[str, Any]:
     """Return what a node must know to make rows of a stream: how they are written, and types."""
-    value_type = _serde_type(stream.value_serde) if schema is None else spark_type(schema)
+    value_type = serde_type(stream.value_serde) if schema is None else spark_type(schema)
     return {
         "key_serde": TabularSerde(),
         "value_serde": TabularSerde(),
-        "key_type": _serde_type(stream.key_serde),
+        "key_type": serde_type(stream.key_serde),
         "value_type": value_type,
         "is_windowed": isinstance(stream.key_serde, TimeWindowedSerde | SessionWindowedSerde),
     }
@@ -85,7 +85,8 @@ def _fields(ddl: str) -> str:
     return ",".join(":".join(part.split(None, 1)) for part in ddl.split(","))
 
 
-def _serde_type(serde: Serde[Any] | None) -> str | None:
+def serde_type(serde: Serde[Any] | None) -> str | None:
+    """Return the Spark type of what a serde writes, as DDL; None if it is not known."""
     if isinstance(serde, InferredSerde):
         serde = serde.inner
     if isinstance(serde, StringSerde):

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from penstock.model.time.duration import Duration, to_ms
 from penstock.processor.functions import StreamPartitioner
@@ -77,6 +77,29 @@ class Asking(ABC):
             if newest > wanted or time.monotonic() > deadline:
                 raise wrong_batch(wanted, newest)
             time.sleep(0.02)
+
+    def register_views(
+        self, spark: SparkSession, prefix: str, timeout: Duration = "30s"
+    ) -> dict[str, str]:
+        """Make views for Spark SQL of all stores, and of all topics that the program writes.
+
+        The store ``counts`` is ``shop_counts`` with the prefix ``shop``; characters that a name in
+        SQL cannot have become underscores. All are as of one cut, and stay so until the call is
+        repeated: stores are copied, and of topics the part up to the cut is read by each query.
+
+        Args:
+            spark: The session that has the views. It needs Spark 4.0.
+            prefix: How the names of the views begin; empty for names without it.
+            timeout: How long to wait for a cut.
+
+        Returns:
+            The names of the views, each with the store or topic that it shows.
+
+        Raises:
+            InvalidArgumentError: ``same-view``: two of them would have one name.
+        """
+        with self.cut(timeout=timeout) as cut:
+            return self._stores().register_views(spark, prefix, cut)
 
     def cut_part(self) -> CutPart | None:
         """Return this instance's part in a cut of several applications; None if another leads.

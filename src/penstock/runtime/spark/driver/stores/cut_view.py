@@ -34,11 +34,16 @@ class CutView:
         self._check()
         return self._opened(name)
 
-    def dataframe(self, name: str) -> DataFrame:
-        """Return a store as of the cut as a DataFrame, which stays valid after the block."""
+    def dataframe(self, name: str, spark: SparkSession | None = None) -> DataFrame:
+        """Return a store as of the cut as a DataFrame, which stays valid after the block.
+
+        Args:
+            spark: the session of the DataFrame; by default, that of the application.
+        """
         self._check()
-        assert self._spark is not None
-        return snapshot(self._spark, self._opened(name))
+        session = spark or self._spark
+        assert session is not None
+        return snapshot(session, self._opened(name))
 
     def end(self) -> None:
         self._is_over = True

@@ -32,6 +32,7 @@ from penstock.runtime.spark.driver.stores.slot_answers import SlotAnswers
 from penstock.runtime.spark.driver.stores.snapshot import snapshot
 from penstock.runtime.spark.driver.stores.state_query import run_query
 from penstock.runtime.spark.driver.stores.store_view import Answers, StoreView
+from penstock.runtime.spark.driver.stores.views import register_views
 from penstock.runtime.spark.exchange.plan import Plan
 from penstock.runtime.spark.replica.replica import Replica
 
@@ -73,6 +74,9 @@ class InstanceStores:
         """Return a store as a DataFrame of its rows."""
         assert self._spark is not None
         return snapshot(self._spark, self.view(name))
+
+    def register_views(self, spark: SparkSession, prefix: str, cut: CutView) -> dict[str, str]:
+        return register_views(spark, prefix, cut, self._plan.graph, self._run.config)
 
     def position(self, store: str | None = None) -> Position:
         """Return the offsets that a store contains at least.
