@@ -17,7 +17,7 @@ from penstock.processor.handlers import (
     Response,
     as_response,
 )
-from penstock.topology.titles import is_generated, named_operator
+from penstock.topology.titles import is_generated, label, named_operator
 
 if TYPE_CHECKING:
     from penstock.kernel.executor import Executor, Forward
@@ -121,7 +121,7 @@ class Failures:
             raise error
         context = ErrorHandlerContext(
             raw.topic, raw.partition, raw.offset, raw.headers, raw.timestamp, node.name,
-            self._task.task_id, raw.key, raw.value, self._settings.dead_letter_topic,
+            self._task.task_id, raw.key, raw.value, self._settings.dead_letter_topic, label(node),
         )  # fmt: skip
         record = ConsumerRecord(
             raw.topic, raw.partition, raw.offset, raw.timestamp, raw.key, raw.value, raw.headers
@@ -188,6 +188,7 @@ class Failures:
         return ErrorHandlerContext(
             at.topic, at.partition, at.offset, at.headers, at.timestamp, node,
             self._task.task_id, raw_key, raw_value, self._settings.dead_letter_topic,
+            label(self._task.node(node)),
         )  # fmt: skip
 
     def _ask(

@@ -81,6 +81,8 @@ class ErrorHandlerContext:
     source_raw_value: bytes | None = None
     #: ``errors.dead.letter.queue.topic.name`` of the configuration, if set.
     dead_letter_topic: str | None = None
+    #: What the node is called where people look: its operator, its line, its function or topic.
+    node_title: str = ""
 
 
 class ExceptionHandler(Protocol):
@@ -130,8 +132,9 @@ class _LogAnd:
         level = logging.ERROR if self.result is FAIL else logging.WARNING
         log.log(
             level,
-            "%s: node %r, task %s, topic %r partition %d offset %d: %r",
-            type(self).__name__, context.processor_node_id, context.task_id,
+            "%s: %s, task %s, topic %r partition %d offset %d: %r",
+            type(self).__name__, context.node_title or f"node {context.processor_node_id!r}",
+            context.task_id,
             context.topic, context.partition, context.offset, error,
         )  # fmt: skip
         return Response(self.result, dead_letters(context, error))

@@ -100,3 +100,13 @@ def test_async_function_is_sent_to_map_values_async(operator: str, function: obj
 
 def test_map_values_async_takes_it() -> None:
     StreamsBuilder().stream("s").map_values_async(ask)
+
+
+@pytest.mark.parametrize("operator", ["select_key", "filter", "map_values"])
+def test_a_serde_where_no_bytes_are_made_is_refused_with_who_takes_it(operator: str) -> None:
+    stream: Any = StreamsBuilder().stream("in")
+    with pytest.raises(InvalidArgumentError, match=f"{operator} has no argument 'key'") as raised:
+        getattr(stream, operator)(lambda key, value: value, key=str)
+    assert raised.value.code == "no-serde-here"
+    assert "group_by_key" in str(raised.value.fix)
+    assert "test_java_arguments.py" in str(raised.value.at)

@@ -40,6 +40,8 @@ _KEYWORDS: dict[type, str] = {
 }
 #: What Java calls an extractor or selector before the joiner, by the argument that it is here.
 _SELECTORS = {"foreign_key": "foreign_key=extractor", "key": "key=selector"}
+#: Who takes the serdes that people give to operators without any.
+_SERDES = "group_by_key, repartition, join, to_table or to"
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -59,6 +61,7 @@ def _checked(
     keywords = {each.name for each in parameters}
     places = [each.name for each in parameters if each.kind in _POSITIONAL]
     takes_more = any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in parameters)
+    takes_any_name = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters)
 
     @wraps(method)
     def call(self: Any, *given: Any, **named: Any) -> Any:
@@ -69,6 +72,9 @@ def _checked(
                 _check_option(method.__name__, argument, keyword, place, keywords, takes_more)
             elif callable(argument) and place in (None, "windows") and not takes_more:
                 _refuse_function(method.__name__, keywords)
+        for name in named:
+            if name in ("key", "value") and name not in keywords and not takes_any_name:
+                _refuse_serde(method.__name__, name)
         return method(self, *given, **named)
 
     return call
@@ -95,6 +101,16 @@ def _check_option(
         + ("nothing" if place is None else repr(place))
         + " is expected; Java finds options by their type, Python by their name",
         fix=f"name it: {operator}(…, {written})",
+        at=caller_site(),
+    )
+
+
+def _refuse_serde(operator: str, name: str) -> None:
+    """Refuse a serde where no bytes are made: operators that write or store take serdes."""
+    raise InvalidArgumentError(
+        "no-serde-here",
+        f"{operator} has no argument {name!r}: it makes no bytes",
+        fix=f"give {name}= to the operator behind it that does: {_SERDES}",
         at=caller_site(),
     )
 
