@@ -7,6 +7,7 @@ from penstock.runtime.spark.driver.observing.metrics import all_metrics
 from penstock.runtime.spark.exchange.stage_request import Restore
 from penstock.serving.prometheus import metric_family
 from penstock.state.engine.rocks import PROPERTIES
+from penstock.state.engine.rocks_statistics import STATISTICS
 from tests.docs.pages import DOCS
 from tests.unit.runtime.test_metrics import facts
 
@@ -38,7 +39,9 @@ def known_metrics() -> list[Metric]:
         each
         for metric in metrics
         for each in (
-            [_of_database(name) for name in PROPERTIES] if metric is database else [metric]
+            [_of_database(name) for name in (*PROPERTIES, *STATISTICS)]
+            if metric is database
+            else [metric]
         )
     ]
 

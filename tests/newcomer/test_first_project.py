@@ -5,6 +5,7 @@ It needs a package index, and downloads Spark and Kafka: ``make newcomer`` takes
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import subprocess
@@ -51,7 +52,7 @@ class Shell:
         with file.open("w") as output:
             process = subprocess.Popen(
                 command, cwd=self.folder / "shop", env=self.environment, text=True,
-                stdout=output, stderr=subprocess.STDOUT,
+                stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
         self.started.append(process)
         return process, file.read_text
@@ -59,7 +60,7 @@ class Shell:
     def sweep(self) -> None:
         for process in self.started:
             if process.poll() is None:
-                process.kill()
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
 
@@ -71,8 +72,8 @@ def wait_for(is_so: Callable[[], bool], told: Callable[[], str], within_s: float
 
 
 def end(process: subprocess.Popen[str], told: Callable[[], str], within_s: float) -> None:
-    """Press Ctrl-C."""
-    process.send_signal(signal.SIGINT)
+    """Press Ctrl-C, which a terminal tells all processes of a command."""
+    os.killpg(process.pid, signal.SIGINT)
     try:
         process.wait(within_s)
     except subprocess.TimeoutExpired:
@@ -128,7 +129,7 @@ def test_a_living_project_and_its_broker_from_other_terminals(shell: Shell) -> N
     app = shell.folder / "shop" / "app.py"
     running, told = shell.start("penstock", "run", "app.py", "--reload")
     wait_for(lambda: "RUNNING" in told(), told)
-    assert {"orders", "order-counts"} <= {*shell.run("penstock", "topics").split()}
+    assert {"orders", "order-counts"} <= {*shell.run("penstock", "topics", "list").split()}
     consumed = shell.run("penstock", "consume", "order-counts", "--from-beginning", "-n", "3")
     assert len(consumed.splitlines()) >= 3
     shell.run("penstock", "produce", "orders", '{"country": "XX", "amount": 99.0}')

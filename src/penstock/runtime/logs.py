@@ -38,6 +38,19 @@ def is_fault(error: BaseException) -> bool:
     return not is_known and not type(error).__module__.startswith("py4j.")
 
 
+def _is_about_something_else(record: logging.LogRecord) -> bool:
+    kind = record.exc_info[0] if record.exc_info else None
+    return kind is None or not kind.__module__.startswith("py4j.")
+
+
+def expect_no_answer_of_jvm() -> None:
+    """Leave out what py4j logs when the JVM ends in the middle of a call.
+
+    It logs that with the function ``logging.exception``, whatever the level of its own logger is.
+    """
+    logging.getLogger().addFilter(_is_about_something_else)
+
+
 class JsonFormatter(logging.Formatter):
     """Format a line as JSON: time, level, logger, message, application, batch, task, error."""
 

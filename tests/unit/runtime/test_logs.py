@@ -11,11 +11,16 @@ from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JNetworkError
 
 from penstock.config import StreamsConfig
 from penstock.errors import StreamsError
-from penstock.runtime.logs import is_fault, log_about, use_log_format
+from penstock.runtime.logs import (
+    expect_no_answer_of_jvm,
+    is_fault,
+    log_about,
+    use_log_format,
+)
 
 LOGGER = logging.getLogger("penstock.runtime.test")
 
@@ -84,3 +89,23 @@ def test_errors_from_outside_are_not_faults(error: Exception) -> None:
     """They say what is wrong; only a fault of this library needs a traceback."""
     assert not is_fault(error)
     assert is_fault(AttributeError("jobs"))
+
+
+def test_what_py4j_logs_of_a_killed_jvm_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    """It comes from the root logger; other lines of the root logger stay."""
+    root = logging.getLogger()
+    before = [*root.filters]
+    try:
+        expect_no_answer_of_jvm()
+        for error in (Py4JNetworkError("Answer from Java side is empty"), ValueError("mine")):
+            try:
+                raise error
+            except Exception:
+                logging.exception("failed")
+        logging.error("plain")
+    finally:
+        root.filters[:] = before
+    assert [(line.message, bool(line.exc_info)) for line in caplog.records] == [
+        ("failed", True), ("plain", False),
+    ]  # fmt: skip
+    assert caplog.records[0].exc_info[0] is ValueError  # type: ignore[index]

@@ -102,6 +102,15 @@ def test_a_task_measures_its_stores_at_debug_only() -> None:
     assert {"get", "put"} <= set(_operations_at("DEBUG")["counts"].operations)
 
 
+def test_the_restore_of_a_store_is_timed_at_debug() -> None:
+    """From opening the stores to the end of the changelog; a start without one has no restore."""
+    kafka = MemoryKafka()
+    assert "restore" not in _operations_at("DEBUG", kafka)["counts"].operations
+    restored = _operations_at("DEBUG", kafka)["counts"].operations["restore"]
+    assert restored.average_ns == restored.most_ns > 0
+    assert _operations_at("INFO", kafka) == {}
+
+
 def test_buffers_are_measured_after_a_batch() -> None:
     """How many records wait to be emitted, and how large they are."""
     times = StoreTimes(30.0, 2)
@@ -114,10 +123,10 @@ def test_buffers_are_measured_after_a_batch() -> None:
     assert times.of("s", is_persistent=True).buffered == {}
 
 
-def _operations_at(level: str) -> dict[str, Any]:
+def _operations_at(level: str, kafka: MemoryKafka | None = None) -> dict[str, Any]:
     builder = ps.StreamsBuilder()
     builder.stream("in", key="string", value="string").group_by_key().count("counts")
-    kafka = MemoryKafka()
+    kafka = kafka or MemoryKafka()
     kafka.create("in")
     kafka.append("in", b"ann", b"x", 1)
     settings = {"application.id": "app", "metrics.recording.level": level}

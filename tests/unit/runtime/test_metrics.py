@@ -19,7 +19,17 @@ from penstock.runtime.states import State
 
 TASK = TaskId(0, 1)
 #: The operations that stores of any kind are asked for.
-OPERATIONS = ("delete", "delete-range", "flush", "get", "get-all", "put", "put-all", "range")
+OPERATIONS = (
+    "delete",
+    "delete-range",
+    "flush",
+    "get",
+    "get-all",
+    "put",
+    "put-all",
+    "range",
+    "restore",
+)
 STORES = {
     "s": StoreMeasures(
         operations={name: OperationTimes(2.0, 150.0, 300.0) for name in OPERATIONS},

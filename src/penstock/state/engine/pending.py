@@ -154,9 +154,9 @@ class PendingStore:
                 raise cut_off()
             yield write
 
-    def properties(self) -> dict[str, int]:
+    def properties(self) -> dict[str, float]:
         """Return what the database says about itself; nothing if it is a map in memory."""
-        properties: Callable[[], dict[str, int]] | None = getattr(self._inner, "properties", None)
+        properties: Callable[[], dict[str, float]] | None = getattr(self._inner, "properties", None)
         return {} if properties is None else properties()
 
     def approximate_num_entries(self) -> int:

@@ -8,8 +8,17 @@ from time import monotonic, sleep
 from typing import Any
 from weakref import ref
 
-from rocksdict import DbClosedError, Rdict, RdictIter, ReadOptions, WriteBatch, WriteOptions
+from rocksdict import (
+    DbClosedError,
+    Options,
+    Rdict,
+    RdictIter,
+    ReadOptions,
+    WriteBatch,
+    WriteOptions,
+)
 
+from penstock.config import METRICS_RECORDING_LEVEL
 from penstock.errors import StoreError
 from penstock.state.bytes_store import BytesStore, Entry, KeyRange, Write
 from penstock.state.engine.closed import cut_off
@@ -21,6 +30,7 @@ from penstock.state.engine.damaged import (
     store_damaged,
 )
 from penstock.state.engine.rocks_config import RocksOptions, config_setter
+from penstock.state.engine.rocks_statistics import statistics_in
 
 #: Keys are read in groups of this size, so that the work fits into a processor's cache.
 _READ_TOGETHER = 250
@@ -49,20 +59,24 @@ def open_rocks(
         StoreError: ``store-locked`` if another process has it open, ``store-damaged`` if its files
             are damaged (see ``set_aside``), ``store-open-failed`` otherwise.
     """
-    options, setter = RocksOptions(store), config_setter(configs or {})
-    if setter is None:
-        return RocksStore(_open(directory, store, options, is_logged=is_logged), store)
-    setter.set_config(store, options, configs or {})
-    release = getattr(setter, "close", None)
+    given = configs or {}
+    options, setter, release = RocksOptions(store), config_setter(given), None
+    if setter is not None:
+        setter.set_config(store, options, given)
+        release = getattr(setter, "close", None)
+    built = options.build()
+    is_counted = METRICS_RECORDING_LEVEL.value_in(given) != "INFO"
+    if is_counted:
+        built.enable_statistics()
     return RocksStore(
-        _open(directory, store, options, is_logged=is_logged),
+        _open(directory, store, built, is_logged=is_logged),
         store,
         closed=None if release is None else lambda: release(store, options),
+        statistics=built.get_statistics if is_counted else None,
     )
 
 
-def _open(directory: Path, store: str, options: RocksOptions, *, is_logged: bool) -> Rdict:
-    built = options.build()
+def _open(directory: Path, store: str, built: Options, *, is_logged: bool) -> Rdict:
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -158,12 +172,17 @@ class RocksStore:
     """
 
     def __init__(
-        self, database: Rdict, store: str, closed: Callable[[], None] | None = None
+        self,
+        database: Rdict,
+        store: str,
+        closed: Callable[[], None] | None = None,
+        statistics: Callable[[], str | None] | None = None,
     ) -> None:
         self._database: Rdict | None = database
         self._store = store
         self._directory = database.path()
         self._closed = closed
+        self._statistics = statistics
         self._scans: dict[int, ref[_Rows]] = {}
         self._set = database.__setitem__
         self._delete = database.__delitem__
@@ -269,11 +288,17 @@ class RocksStore:
     def approximate_num_entries(self) -> int:
         return self._open_database.property_int_value("rocksdb.estimate-num-keys") or 0
 
-    def properties(self) -> dict[str, int]:
-        """Return RocksDB's own figures, under the names that Kafka Streams gives its metrics."""
+    def properties(self) -> dict[str, float]:
+        """Return RocksDB's own figures, under the names that Kafka Streams gives its metrics.
+
+        Counters, such as hits and misses, are among them from ``metrics.recording.level=DEBUG`` on.
+        """
         database = self._open_database
         found = {name: database.property_int_value(f"rocksdb.{name}") for name in PROPERTIES}
-        return {name: value for name, value in found.items() if value is not None}
+        shown: dict[str, float] = {k: value for k, value in found.items() if value is not None}
+        if self._statistics is not None:
+            shown |= statistics_in(self._statistics() or "")
+        return shown
 
     def flush(self) -> None:
         database = self._open_database

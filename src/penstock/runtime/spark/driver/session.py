@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from penstock.config import APPLICATION_ID, NUM_STREAM_THREADS, StreamsConfig
 from penstock.kafka.java import Java, find_java, java_home_for_spark
 from penstock.kafka.machine import set_variable, variable
-from penstock.runtime.logs import is_fault
+from penstock.runtime.logs import expect_no_answer_of_jvm, is_fault
 from penstock.runtime.spark.driver.class_archive import archive_options
 from penstock.runtime.spark.driver.executors.spark_executors import is_local
 from penstock.runtime.spark.driver.quiet_spark import quiet_start
@@ -134,6 +134,7 @@ def end_jvm() -> None:
     process = getattr(getattr(SparkContext, "_gateway", None), "proc", None)
     if process is not None:
         log.warning("Spark's JVM does not answer: it is killed")
+        expect_no_answer_of_jvm()
         process.kill()
         # The next session of this process starts another one.
         SparkContext._gateway = SparkContext._jvm = None

@@ -63,8 +63,8 @@ class TaskMeasures:
     cache_bytes: int = 0
     #: By store: how many reads its record cache answered, and how many it did not.
     cache_reads: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    #: By store: RocksDB's properties under Kafka Streams' names.
-    databases: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    #: By store: RocksDB's properties and, at DEBUG, its counters, under Kafka Streams' names.
+    databases: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     #: By store: how long its operations take, if that is measured.
     stores: Mapping[str, StoreMeasures] = field(default_factory=dict)
     #: By node: its records, and its nanoseconds without those of the nodes behind it.

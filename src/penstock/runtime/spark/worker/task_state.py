@@ -103,6 +103,8 @@ class TaskState:
         self.kernel: StreamTask | None = None
         self._cache: RecordCache | None = None
         self._restoration: Restoration | None = None
+        #: When the present restore began, and the stores that it fills.
+        self._restores: tuple[int, list[str]] | None = None
         samples = settings.store_samples
         self._traces = TaskTraces(traces or SlotTraces(), task_id, plan.graph, settings)
         #: The durations of store operations; None if they are not measured.
@@ -136,12 +138,14 @@ class TaskState:
                 restoration.finish()
                 self.restored()
             return []
+        began = time.perf_counter_ns()
         self._reopen(clocks)
         replays = self._replays(request, marks)
         if self.databases.is_emptied:
             self.databases.is_emptied = False
             self._reopen(clocks)
             replays = self._replays(request, marks)
+        self._restores = began, [each.store.name for each in replays if each.offsets]
         if sum(len(each.offsets) for each in replays) > AT_ONCE:
             batch = request.batch - 1
             self._restoration = Restoration(self.databases, replays, batch, new_reader)
@@ -152,6 +156,11 @@ class TaskState:
 
     def restored(self) -> None:
         """Note that the stores contain what is committed."""
+        if self.times is not None and self._restores:
+            began, stores = self._restores
+            for store in stores:
+                self.times.record(store, "restore", time.perf_counter_ns() - began)
+        self._restores = None
         self.output.forget_changelogs()
         self.is_ready = True
 

@@ -238,11 +238,12 @@ def _nodes(
 def _stores(measures: Iterable[TaskMeasures]) -> Iterator[StoreStatus]:
     for task in measures:
         for name, values in sorted(task.databases.items()):
+            entries = values.get(_ENTRIES)
             yield StoreStatus(
                 name=name,
                 partition=task.task.partition,
-                entries=values.get(_ENTRIES),
-                size_bytes=values.get(_BYTES, 0) + values.get(_MEMTABLES, 0),
+                entries=None if entries is None else int(entries),
+                size_bytes=int(values.get(_BYTES, 0) + values.get(_MEMTABLES, 0)),
             )
 
 
