@@ -94,6 +94,7 @@ class Failures:
         self._task = task
         self._settings = task.settings
         self._is_global = task.task_id.subtopology < 0
+        self._titles: dict[str, str] = {}
 
     def guard(self, executor: Executor[Any]) -> Guard:
         """Wrap the call of a node, so that its own failures, and only those, are handled."""
@@ -121,7 +122,8 @@ class Failures:
             raise error
         context = ErrorHandlerContext(
             raw.topic, raw.partition, raw.offset, raw.headers, raw.timestamp, node.name,
-            self._task.task_id, raw.key, raw.value, self._settings.dead_letter_topic, label(node),
+            self._task.task_id, raw.key, raw.value, self._settings.dead_letter_topic,
+            self._title(node.name),
         )  # fmt: skip
         record = ConsumerRecord(
             raw.topic, raw.partition, raw.offset, raw.timestamp, raw.key, raw.value, raw.headers
@@ -188,8 +190,19 @@ class Failures:
         return ErrorHandlerContext(
             at.topic, at.partition, at.offset, at.headers, at.timestamp, node,
             self._task.task_id, raw_key, raw_value, self._settings.dead_letter_topic,
-            label(self._task.node(node)),
+            self._title(node),
         )  # fmt: skip
+
+    def _title(self, node: str) -> str:
+        """Return what people call a node; nothing for a topic that no node of the task writes.
+
+        It is remembered: a context is made for every record that is sent.
+        """
+        found = self._titles.get(node)
+        if found is None:
+            known = self._task.find_node(node)
+            found = self._titles[node] = "" if known is None else label(known)
+        return found
 
     def _ask(
         self,

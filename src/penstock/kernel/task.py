@@ -479,6 +479,10 @@ class StreamTask:
     def node(self, name: str) -> Node:
         return self._graph.nodes[name]
 
+    def find_node(self, name: str) -> Node | None:
+        """Return a node, or ``None`` if there is none of that name."""
+        return self._graph.nodes.get(name)
+
     def child(self, name: str) -> Forward | None:
         return self._edges.get(name)
 

@@ -41,6 +41,9 @@ class ColumnKind(Enum):
     def of(hint: Any) -> ColumnKind | None:
         """Return the kind that a type hint asks for; ``None`` if there is no such kind."""
         kind = get_origin(hint) or hint
+        # From Python 3.12 on, numpy's NDArray is an alias that stands for the class.
+        meant = getattr(kind, "__value__", kind)
+        kind = get_origin(meant) or meant
         package = getattr(kind, "__module__", "").partition(".")[0]
         named = package, getattr(kind, "__name__", "")
         return next((each for each in ColumnKind if each.value == named), None)

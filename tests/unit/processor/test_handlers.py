@@ -39,3 +39,14 @@ def test_handlers_know_the_title_and_the_generated_name() -> None:
     (context,) = seen
     assert context.processor_node_id == "KSTREAM-FILTER-0000000001"
     assert context.node_title.startswith("filter · test_handlers.py:")
+
+
+def test_a_topic_that_no_node_writes_has_no_title() -> None:
+    """The processing log sends to one, and Kafka may refuse an entry."""
+    builder = StreamsBuilder()
+    builder.stream("in").to("out")
+    with TopologyTestDriver(builder.build()) as driver:
+        (task,) = driver._application.all_tasks
+        assert task.failures.context("log").node_title == ""
+        (sink,) = task.sink_topics()
+        assert task.failures.context(sink).node_title.startswith("write · test_handlers.py:")

@@ -71,8 +71,8 @@ KEPT: dict[str, tuple[Program, Program]] = {
         lambda b: b.stream("words").group_by(lambda k, v: v[1]).count("counts"),
     ),
     "the name of a step": (
-        lambda b: b.stream("words").filter(bool, name="one").group_by_key().count("counts"),
-        lambda b: b.stream("words").filter(bool, name="two").group_by_key().count("counts"),
+        lambda b: b.stream("words").filter(print, name="one").group_by_key().count("counts"),
+        lambda b: b.stream("words").filter(print, name="two").group_by_key().count("counts"),
     ),
     "the order of two parts": (
         lambda b: (counts(b), b.stream("lines").group_by_key().count("lines")),
