@@ -154,3 +154,34 @@ def test_inputs_that_do_not_fit_are_refused(
     given = {topic: frames[name] for topic, name in inputs.items()}
     with pytest.raises(InvalidArgumentError, match=code):
         run_batch(shop(), given, spark)
+
+
+def test_rows_of_lake_tables_have_real_columns(spark: Any, orders: Any) -> None:
+    """Those of the table that a running application writes; present rows are the last ones."""
+    builder = ps.StreamsBuilder()
+    stream = builder.stream("orders", key=str, value="json")
+    stream.to_lake("delta:/lake/orders", schema="product string, amount double")
+    windows = ps.TimeWindows.of_size_and_grace("1m", "1h")
+    counts = stream.group_by_key().windowed_by(windows).count("per-minute")
+    counts.to_lake("delta:/lake/changes", schema=int)
+    counts.to_lake("delta:/lake/counts", schema=int, mode="present")
+    users = stream.to_table().filter(lambda user, order: order["amount"] < 58)
+    users.to_lake("delta:/lake/users", schema="amount double", mode="present")
+    given = BatchInput(orders, key="user", value=["product", "amount"], timestamp="at")
+    with run_batch(builder.build(), {"orders": given}, spark, num_partitions=2) as found:
+        rows = found["delta:/lake/orders"].orderBy("timestamp").collect()
+        first = rows[0].asDict(recursive=True)
+        assert first.pop("partition") in (0, 1)
+        first["timestamp"] = first["timestamp"].timestamp()
+        value = {"product": "p0", "amount": 0.0}
+        assert first == {"key": "u0", "value": value, "timestamp": 1_700_000_000.0}
+        assert sum(row["value"]["amount"] for row in rows) == sum(order[2] for order in ORDERS)
+        assert found["delta:/lake/changes"].count() == len(ORDERS)
+        newest = {
+            (row["key"], int(row["window_start"].timestamp() * 1000)): row["value"]
+            for row in found["delta:/lake/counts"].collect()
+        }
+        stored = found.store("per-minute").collect()
+        assert newest == {(row["key"], row["window_start"]): row["value"] for row in stored}
+        last = {row["key"]: row["value"]["amount"] for row in found["delta:/lake/users"].collect()}
+        assert last == {f"u{n}": 55.0 + n for n in range(3)}

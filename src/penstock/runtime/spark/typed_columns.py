@@ -13,7 +13,7 @@ from pyspark.sql.functions import (
     when,
 )
 
-from penstock.topology.nodes.topics.to_lake import DriverSink
+from penstock.topology.nodes.topics.to_lake import DriverSink, ToLake
 
 
 def typed_columns(sink: DriverSink) -> list[Column]:
@@ -37,6 +37,11 @@ def typed_columns(sink: DriverSink) -> list[Column]:
             for name in ("window_start", "window_end")
         ]
     return columns
+
+
+def key_columns(sink: ToLake) -> list[str]:
+    """Return the columns that say which row of a table of present rows is meant."""
+    return ["key", *(["window_start", "window_end"] if sink.is_windowed else [])]
 
 
 def _windowed_key(key: Column, spark_type: str | None) -> Column:

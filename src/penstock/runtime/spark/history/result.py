@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import reduce
 from types import TracebackType
 
@@ -18,9 +19,10 @@ from penstock.runtime.history.store_rows import READABLE, WINDOWED, StoreSerdes
 from penstock.runtime.history.task import Work
 from penstock.runtime.spark.history.passes import Passes
 from penstock.runtime.spark.history.values import Decoding, decoded
+from penstock.runtime.spark.typed_columns import key_columns, typed_columns
 from penstock.state.spec import StoreKind, StoreSpec
 from penstock.topology.nodes import Sink
-from penstock.topology.nodes.topics.to_lake import DriverSink
+from penstock.topology.nodes.topics.to_lake import DriverSink, ToLake
 from penstock.topology.validate import nearest
 
 
@@ -72,14 +74,23 @@ class BatchResult:
 
         The columns are ``key``, ``value``, ``timestamp``, ``headers`` and ``partition``; a windowed
         key has ``window_start`` and ``window_end`` beside it. What is not text, a number, a
-        boolean or bytes becomes JSON text.
+        boolean or bytes becomes JSON text. The rows of ``to_lake`` have the columns of its table,
+        but for ``sequence``; present rows are those at the end.
 
         Args:
-            topic: A topic that the topology writes.
+            topic: A topic that the topology writes, or a table of ``to_lake``.
             key_type: The Spark type of keys that are JSON text, such as ``"struct<id:bigint>"``.
             value_type: The same for values.
         """
         sink = self._sink(topic)
+        if isinstance(sink, DriverSink):
+            return self._rows_of(
+                replace(
+                    sink,
+                    key_type=key_type or sink.key_type,
+                    value_type=value_type or sink.value_type,
+                )
+            )
         what, defaults = f"sink node {sink.name!r}", self._settings.defaults
         how = Decoding(
             topic,
@@ -92,6 +103,19 @@ class BatchResult:
         ]  # fmt: skip
         frame = self._of_topic(topic).select(*columns)
         return decoded(frame, how, key_type=key_type, value_type=value_type)
+
+    def _rows_of(self, sink: DriverSink) -> DataFrame:
+        """Return the rows of ``to_lake`` with the columns of its table, but for ``sequence``."""
+        found = self._of_topic(str(sink.topic))
+        partition = sf.col("task").alias("partition")
+        order = sf.struct("at", "tie", "source", "seq").alias("order")
+        rows = found.select(*typed_columns(sink), partition, order)
+        if isinstance(sink, ToLake) and sink.has_present_rows:
+            columns = [name for name in rows.columns if name != "order"]
+            last = sf.max_by(sf.struct(*columns), "order").alias("last")
+            newest = rows.groupBy("partition", *key_columns(sink)).agg(last).select("last.*")
+            return newest.where(sf.col("value").isNotNull())
+        return rows.drop("order")
 
     def raw(self, topic: str) -> DataFrame:
         """Return the records of an output topic as bytes, with their order.

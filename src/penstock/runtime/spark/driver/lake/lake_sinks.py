@@ -19,12 +19,13 @@ from penstock.model.lake_table import DeltaName, IcebergName, lake_table
 from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.driver.lake.delta import DeltaTable
 from penstock.runtime.spark.driver.lake.iceberg import IcebergTable, catalog_settings
-from penstock.runtime.spark.driver.lake.row_files import key_columns, table_schema, write_files
+from penstock.runtime.spark.driver.lake.row_files import table_schema, write_files
 from penstock.runtime.spark.driver.lake.table import Table, Transaction
 from penstock.runtime.spark.driver.row_ranges import RowRange, RowRanges
 from penstock.runtime.spark.driver.to_spark import check_cores
 from penstock.runtime.spark.exchange.batch_log import BatchLog
 from penstock.runtime.spark.exchange.stage_request import Application
+from penstock.runtime.spark.typed_columns import key_columns
 from penstock.topology.graph import Graph
 from penstock.topology.nodes.topics.to_lake import ToLake
 

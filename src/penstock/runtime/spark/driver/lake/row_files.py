@@ -15,7 +15,7 @@ from pyspark.sql.functions import max_by, struct
 from penstock.kernel.raw_columns import RawColumns, listed
 from penstock.model.topic_partition import TopicPartition
 from penstock.runtime.spark.driver.lake.table import DataFile
-from penstock.runtime.spark.typed_columns import typed_columns
+from penstock.runtime.spark.typed_columns import key_columns, typed_columns
 from penstock.runtime.spark.worker.reader import RangeReader
 from penstock.topology.nodes.topics.to_lake import ToLake
 
@@ -71,11 +71,6 @@ def write_files(
 
 def _rows(frame: DataFrame, sink: ToLake) -> DataFrame:
     return frame.select(*typed_columns(sink), "partition", "sequence")
-
-
-def key_columns(sink: ToLake) -> list[str]:
-    """Return the columns that say which row of a table of present rows is meant."""
-    return ["key", *(["window_start", "window_end"] if sink.is_windowed else [])]
 
 
 def _newest(rows: DataFrame, keys: list[str], tasks: int) -> DataFrame:
