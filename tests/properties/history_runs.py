@@ -9,9 +9,12 @@ import penstock as ps
 from penstock import ValueAndTimestamp
 from penstock.config import StreamsConfig
 from penstock.model.windows.windowed import Window, Windowed
+from penstock.runtime.history.rows import CHANGELOG, CLOCKS
 from penstock.runtime.history.store_rows import READABLE, WINDOWED, StoreSerdes
 from penstock.runtime.local.history import HistoryRecord, LocalHistory, run_history
+from penstock.runtime.local.outbox import ProducedRecord
 from penstock.runtime.settings import task_settings
+from penstock.runtime.spark.backfill.clock_handover import live_clocks
 from penstock.state.spec import StoreKind
 from penstock.testing.strategies import Event
 from penstock.testing.topic_serdes import TopicSerdes
@@ -26,6 +29,7 @@ def over_history(
     *,
     partitions: int = 1,
     with_offsets: bool = False,
+    logs_changes: bool = False,
 ) -> LocalHistory:
     """Runs a topology over events; with offsets, the order in each topic is that of the events."""
     serdes = TopicSerdes(topology.graph, task_settings(StreamsConfig(CONFIG)))
@@ -33,7 +37,35 @@ def over_history(
         _record(serdes, event, number if with_offsets else None)
         for number, event in enumerate(events)
     ]
-    return run_history(topology.graph, CONFIG, records, partitions=partitions)
+    return run_history(
+        topology.graph, CONFIG, records, partitions=partitions, logs_changes=logs_changes
+    )
+
+
+def handed_over(topology: ps.Topology, history: LocalHistory) -> tuple[list[ProducedRecord], Any]:
+    """Gives what a backfill hands to an application: its changelogs, and the clocks of its task.
+
+    In this process one task has all sub-topologies, so it gets the clocks of all of them.
+    """
+    settings = task_settings(StreamsConfig(CONFIG))
+    rows = sorted(history.marked(CHANGELOG), key=lambda row: row["seq"])
+    changes = [
+        ProducedRecord(
+            settings.changelog_topic(row["name"]), row["key"], row["value"], row["timestamp"], (), 0
+        )
+        for row in rows
+    ]
+    clocks: dict[str, Any] = {}
+    for row in history.marked(CLOCKS):
+        for name, value in live_clocks(row["value"], topology.graph, "app").items():
+            clocks[name] = _both(clocks[name], value) if name in clocks else value
+    return changes, clocks
+
+
+def _both(one: Any, other: Any) -> Any:
+    if isinstance(one, int):
+        return max(one, other)
+    return {**one, **other} if isinstance(one, dict) else [*one, *other]
 
 
 def _record(serdes: TopicSerdes, event: Event, offset: int | None) -> HistoryRecord:

@@ -109,7 +109,23 @@ class Run:
         The clocks of operators travel with the commits, as in the Spark runtime.
         """
         assert self._application.task is not None
+        self._open_again(self._application.task.clocks())
+
+    def crash(self, events: Sequence[Event]) -> None:
+        """Processes a batch, and dies before it is committed: nobody sees anything of it."""
+        assert self._application.task is not None
         clocks = self._application.task.clocks()
+        self._application.pipe_batch([self._encoded(event) for event in events])
+        self._open_again(clocks)
+
+    def go_on(
+        self, events: Sequence[Event], changes: Sequence[ProducedRecord], clocks: Any
+    ) -> None:
+        """Begins with what others have made of these events: changelogs and clocks."""
+        self._topics = [*map(self._encoded, events), *changes]
+        self._open_again(clocks)
+
+    def _open_again(self, clocks: Any) -> None:
         self._application.close()
         self._application = application = self._open()
         for name, store in application.stores.items():
