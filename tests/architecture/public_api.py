@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import re
 from collections.abc import Iterator
 from enum import Enum
 from typing import Any
@@ -76,7 +77,9 @@ def _constructor(cls: type) -> str:
 
 
 def _signature(value: Any) -> str:
-    return str(inspect.signature(value)).replace("'", "").removesuffix(" -> None")
+    shown = str(inspect.signature(value)).replace("'", "").removesuffix(" -> None")
+    # Before Python 3.14, types of a NamedTuple are shown inside of it.
+    return re.sub(r"ForwardRef\(([^()]*)\)", r"\1", shown)
 
 
 def _annotation(value: property) -> str:
