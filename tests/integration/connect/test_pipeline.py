@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock.cli.sql.files import read_script
 from penstock.sql import SqlEngine
 from tests.integration.connect.postgres import postgres
 from tests.integration.connect.test_connectors import eventually
@@ -43,7 +44,7 @@ def test_a_row_of_the_database_ends_in_the_bucket(
         engine.catalog.variables.update({name: str(value) for name, value in names.items()})
         kafka = {"bootstrap.servers": kafka_broker, "state.dir": str(tmp_path / "state")}
         with engine.connect(kafka) as running:
-            engine.execute((EXAMPLE / "connectors.sql").read_text("utf-8"))
+            engine.execute(read_script(EXAMPLE / "connectors.sql"))
             running.sync()
             database.execute("UPDATE products SET stock = 1 WHERE name = 'chair'")
             file = bucket / "reorders.jsonl"

@@ -14,7 +14,7 @@ from penstock.cli.private_broker import new_broker
 from penstock.cli.quiet import configure_logging, java_log
 from penstock.cli.snapshot import Streams
 from penstock.cli.sql.feeds import Feed, PullAnswer, TopicPrinter, push_items
-from penstock.cli.sql.files import read_records, read_text
+from penstock.cli.sql.files import read_records, read_script
 from penstock.cli.sql.print_format import PrintFormat
 from penstock.cli.sql.results import print_result
 from penstock.cli.sql.samples import script_samples
@@ -60,7 +60,7 @@ def run_script(
     engine.catalog.variables.update({name.upper(): value for name, value in variables.items()})
     kafka = cluster_settings(settings)
     given = [] if inputs is None else read_records(inputs, "inputs")
-    text = read_text(script)
+    text = read_script(script)
     with ExitStack() as stack:
         connection = engine.connect(kafka) if kafka.get(BOOTSTRAP_SERVERS.name) else None
         if connection is None and asks_connect(text) and not settings.get(CONNECT_URL):
