@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from penstock.kernel.columns.column_registry import vectorised_nodes
+from penstock.kernel.columns.form_choice import FormChoice
 from penstock.kernel.operators.topics import source_columns as column_source
 from penstock.topology.nodes import Source
 from tests.properties.column_programs import (
@@ -45,6 +47,19 @@ def test_columns_change_nothing(
 ) -> None:
     """Whatever the records, however they are cut into batches, with a cache or without."""
     assert_same(built(build).graph, events, sizes, config, may_raise=build in RAISING)
+
+
+@for_each_build
+@FEW
+@given(events=EVENTS, sizes=SIZES, config=CONFIGS, seed=st.integers(0, 2**32 - 1))
+def test_forms_that_take_turns_change_nothing(
+    build: Build, events: list[Event], sizes: list[int], config: dict[str, Any], seed: int
+) -> None:
+    """A task may go over to the other form before any batch, and back."""
+    random = Random(seed)
+    with pytest.MonkeyPatch.context() as patches:
+        patches.setattr(FormChoice, "takes_columns", lambda *_: random.random() < 0.5)
+        assert_same(built(build).graph, events, sizes, config, may_raise=build in RAISING)
 
 
 @for_each_build

@@ -17,7 +17,7 @@ from penstock.processor.expression_failures import reporting_to
 
 if TYPE_CHECKING:
     # Columns need libraries that take a while to import.
-    from penstock.kernel.columns.column_task import Last
+    from penstock.kernel.columns.column_task import ColumnTask, Last
     from penstock.kernel.columns.merge_order import Run
     from penstock.kernel.task import StreamTask
 
@@ -70,8 +70,16 @@ class BatchRun:
             # than all records here, so nothing can be processed yet.
             self._group.order = [*lengths]
             return lengths
-        left = self._run_columns(inputs)
-        return self._run_records(inputs) if left is None else left
+        columns = self._task.columns
+        if columns is None or not columns.plan.is_vectorised or self._group.has_records:
+            return self._run_records(inputs)
+        columns.choice.begin()
+        left = self._run_columns(inputs, columns)
+        if left is None:
+            left = self._run_records(inputs)
+        taken = sum(lengths.values()) - sum(left.values())
+        columns.choice.end(taken, tried_columns=columns.has_tried)
+        return left
 
     def _run_records(self, inputs: Inputs) -> dict[str, int]:
         group = self._group
@@ -105,12 +113,9 @@ class BatchRun:
             return stop
         return lambda: stop() and not columns.is_replaying
 
-    def _run_columns(self, inputs: Inputs) -> dict[str, int] | None:
+    def _run_columns(self, inputs: Inputs, columns: ColumnTask) -> dict[str, int] | None:
         """Run over columns; return ``None`` if the batch has to run by record."""
         task, group = self._task, self._group
-        columns = task.columns
-        if columns is None or not columns.plan.is_vectorised or group.has_records:
-            return None
         found = [(group.queues[name], records) for name, records in inputs if len(records)]
         # No single record is being processed from here on; a watcher must not name an older one.
         task.current = None

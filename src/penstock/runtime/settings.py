@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,7 @@ def task_settings(
         emit_interval_ms=interval,
         state_dir=state_dir,
         vectorize_from=_VECTORIZE_FROM[vectorize],
+        form_clock=time.thread_time if vectorize == "auto" else None,
         processor_wrapper=wrapper,
         raises_column_errors=config[settings.VECTORIZE] == "strict",
         store_samples=None if level == "INFO" else samples,

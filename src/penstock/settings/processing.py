@@ -120,8 +120,8 @@ VECTORIZE = Setting(
     one_of("auto", "on", "strict", "off"),
     "auto",
     "Which batches run built-in operations and expressions over columns, with the same results:"
-    " auto (those of a few hundred records or more), on (all), strict (all, and an error in that"
-    " code is raised: for tests) or off.",
+    " auto (those for which that costs less, as tasks measure), on (all), strict (all, and an error"
+    " in that code is raised: for tests) or off.",
 )
 REPARTITION_FORMAT = Setting(
     "penstock.repartition.format",

@@ -16,6 +16,7 @@ from penstock.kernel.columns.batch import NotProvenError
 from penstock.kernel.columns.batch_column import Places
 from penstock.kernel.columns.column_executor import ColumnExecutor
 from penstock.kernel.columns.effects import Effects
+from penstock.kernel.columns.form_choice import FormChoice
 from penstock.kernel.columns.merge_order import Run, merge_order, runs_among
 from penstock.kernel.columns.planner import ColumnPlan, plan_columns
 from penstock.kernel.observing.node_meter import NodeMeter
@@ -62,7 +63,7 @@ def column_task(task: StreamTask, nodes: Iterable[str]) -> ColumnTask | None:
         return None
     return ColumnTask(
         plan_columns(task, nodes),
-        at_least=settings.vectorize_from,
+        choice=FormChoice(settings.vectorize_from, settings.form_clock),
         is_strict=settings.raises_column_errors,
         names_drops=settings.processing_log is not None,
     )
@@ -79,7 +80,7 @@ class ColumnTask:
         self,
         plan: ColumnPlan,
         *,
-        at_least: int,
+        choice: FormChoice,
         is_strict: bool = False,
         names_drops: bool = False,
     ) -> None:
@@ -90,7 +91,9 @@ class ColumnTask:
         self.reasons: Counter[str] = Counter()
         self.errors: Counter[str] = Counter()
         self._gave_up: str | None = None
-        self._at_least = at_least
+        self.choice = choice
+        #: Whether the last batch began over columns, even if it was given up.
+        self.has_tried = False
         self._is_strict = is_strict
         #: Faults that have been written to the log.
         self._warned: set[str] = set()
@@ -113,8 +116,10 @@ class ColumnTask:
         are taken in the order of ``runs`` or, without it, by time.
         """
         self._gave_up = None
-        if self._was_late or sum(len(records) for _, records in inputs) < self._at_least:
-            self._was_late = False
+        count = sum(len(records) for _, records in inputs)
+        self.has_tried = not self._was_late and self.choice.takes_columns(count)
+        self._was_late = False
+        if not self.has_tried:
             return None
         effects, order = Effects(meter, names_drops=self._names_drops), list[str]()
         for table in self.plan.turns:
@@ -190,7 +195,9 @@ class ColumnTask:
     def why_not(self) -> str:
         """Why the last batch ran record at a time."""
         if self.plan.is_vectorised:
-            return self._gave_up or "it is small, or the batch before it took too long"
+            return self._gave_up or (
+                "records cost less for batches of its size, or the batch before it took too long"
+            )
         return "; ".join(f"{node}: {reason}" for node, reason in self.plan.why_not.items())
 
     def _give_up(self, reason: str, stop: Stop | None) -> None:

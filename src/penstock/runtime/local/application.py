@@ -87,7 +87,9 @@ class LocalApplication:
         warn_of_unasked_handler(self.graph, config)
         settings = task_settings(config, emit_interval_ms=0)
         if over_columns:
-            settings = replace(settings, vectorize_from=1, raises_column_errors=True)
+            settings = replace(
+                settings, vectorize_from=1, form_clock=None, raises_column_errors=True
+            )
         self.settings = settings
         self.produced: list[ProducedRecord] = []
         self._outbox = Outbox() if watch is None else watch.outbox

@@ -17,6 +17,7 @@ from penstock.kernel.columns.batch import Batch, NotProvenError
 from penstock.kernel.columns.column_executor import ColumnExecutor
 from penstock.kernel.columns.column_task import ColumnTask, _together
 from penstock.kernel.columns.effects import Effects
+from penstock.kernel.columns.form_choice import FormChoice
 from penstock.kernel.columns.planner import ColumnPlan
 from penstock.kernel.operators.topics import source_columns
 from penstock.kernel.raw_columns import RawColumns
@@ -295,7 +296,7 @@ def test_the_last_record_is_the_last_one_that_was_not_skipped(length: int, skipp
     records, effects = columns([b"v"] * length), Effects()
     for place in range(max(length - skipped, 0), length):
         effects.skip(records.record(place), lambda: None)
-    task = ColumnTask(ColumnPlan(), at_least=1)
+    task = ColumnTask(ColumnPlan(), choice=FormChoice(1))
     last = task.last_record([(cast("RecordQueue", None), records)], effects)
     expected = records.record(length - skipped - 1) if skipped < length else None
     assert last == (None if expected is None else (None, expected))
@@ -303,7 +304,7 @@ def test_the_last_record_is_the_last_one_that_was_not_skipped(length: int, skipp
 
 def test_the_last_record_of_several_inputs_is_the_newest() -> None:
     old = columns([b"a"] * 3)
-    task, queue = ColumnTask(ColumnPlan(), at_least=1), cast("RecordQueue", None)
+    task, queue = ColumnTask(ColumnPlan(), choice=FormChoice(1)), cast("RecordQueue", None)
     for times, expected in (((0, 9), 9), ((0, 1), None)):
         new = RawColumns("new", 0, range(2), times, [b"k"] * 2, [b"b"] * 2)
         last = task.last_record([(queue, old), (queue, new)], Effects())
