@@ -82,6 +82,36 @@ def sliding(builder: ps.StreamsBuilder, topics: Topics) -> None:
     )
 
 
+class Totals(ps.FixedKeyProcessor[str, dict[str, object], int]):
+    """Counts the events of each key in a store of its own."""
+
+    def process(self, record: ps.FixedKeyRecord[str, dict[str, object]]) -> None:
+        store = self.context.get_state_store("totals")
+        total = (store.get(record.key) or 0) + 1
+        store.put(record.key, total)
+        self.context.forward(record.with_value(total))
+
+
+def processed(builder: ps.StreamsBuilder, topics: Topics) -> None:
+    """A processor with a store behind a filter, and a count of what it forwards."""
+    store = ps.Stores.key_value_store_builder(
+        ps.Stores.persistent_key_value_store("totals"), ps.Serdes.string(), ps.Serdes.long()
+    )
+    builder.add_state_store(store.with_caching_enabled())
+    kept = builder.stream(topics.input, key="string", value="json").filter(ps.col("amount") > 10)
+    counted = kept.process_values(Totals, "totals").group_by_key(key="string", value="long").count()
+    counted.to_stream().to(topics.output, key="string", value="long")
+
+
+def final_sessions(builder: ps.StreamsBuilder, topics: Topics) -> None:
+    """Count the events of each session, and send each session when it has closed."""
+    stream = builder.stream(topics.input, key="string", value="json").group_by_key()
+    windows = ps.SessionWindows.of_inactivity_gap_and_grace("1s", "1s")
+    closed = stream.windowed_by(windows).emit_strategy(ps.EmitStrategy.ON_WINDOW_CLOSE)
+    names = closed.count("sessions").to_stream(ps.key["key"])
+    names.to(topics.output, key="string", value="long")
+
+
 #: By name: both topics have events. Half of them come from the second one.
 OF_TWO_TOPICS: dict[str, Build] = {
     "table join": table_join,
@@ -94,4 +124,6 @@ OF_ONE_TOPIC: dict[str, Build] = {
     "windows with final results": final_windows,
     "sliding windows": sliding,
     "join of a stream with itself": self_join,
+    "processor with a store": processed,
+    "sessions with final results": final_sessions,
 }

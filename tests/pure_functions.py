@@ -12,7 +12,7 @@ from typing import Any
 
 from penstock import Topology
 from penstock.expr.aggregates import count_merge, count_start, count_step
-from penstock.model.column_function import ColumnFunction
+from penstock.model.column_function import ColumnFunction, MadeOf
 from penstock.topology.nodes import (
     Aggregate,
     Branch,
@@ -58,7 +58,7 @@ def _declared(fn: Any) -> Any:
         return tuple(map(_declared, fn))
     if fn in (count_start, count_step, count_merge):
         return fn
-    return ColumnFunction(fn) if isinstance(fn, FunctionType) else fn
+    return ColumnFunction(fn) if isinstance(fn, FunctionType | MadeOf) else fn
 
 
 #: Fields of nodes that hold functions, or a tuple of them.

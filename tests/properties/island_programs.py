@@ -119,6 +119,24 @@ def changing(builder: ps.StreamsBuilder) -> None:
     stream.to("other")
 
 
+def changing_what_is_kept(builder: ps.StreamsBuilder) -> None:
+    """Folds look at values when the batch ends; a function has changed them by then."""
+
+    def change(key: Any, value: Any) -> None:
+        note("change", value)
+        if value is not None:
+            value["n"] = number(value) + 1
+            value["s"] = [key]
+
+    stream = numbers(builder)
+    kept = ps.Materialized(name="kept", key="string", value="json")
+    stream.group_by_key().aggregate(
+        list, lambda key, value, last: [*last[-2:], value], materialized=kept
+    )
+    stream.group_by_key().reduce(lambda one, other: other, "last", value="json")
+    stream.peek(change).to("out")
+
+
 def returning_one_object(builder: ps.StreamsBuilder) -> None:
     """A function returns the same object for each record, changed; another keeps what it got."""
     total: dict[str, Any] = {"n": 0, "all": []}
@@ -188,6 +206,7 @@ def behind_a_join(builder: ps.StreamsBuilder) -> None:
 
 #: All of them run over columns, with an island in between.
 PROGRAMS = [
-    between_expressions, chained, branched, arms, one_arm, changing, returning_one_object, counted,
-    behind_a_fold, merged, twice_reached, before_a_join, behind_a_join,
+    between_expressions, chained, branched, arms, one_arm, changing, changing_what_is_kept,
+    returning_one_object, counted, behind_a_fold, merged, twice_reached, before_a_join,
+    behind_a_join,
 ]  # fmt: skip

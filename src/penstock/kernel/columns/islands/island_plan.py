@@ -12,9 +12,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock.kernel.columns.batch import Batch
+from penstock.kernel.columns.batch_column import BatchColumn
 from penstock.kernel.columns.column_executor import ColumnExecutor, NotVectorisableError
 from penstock.kernel.columns.effects import Effects
 from penstock.kernel.columns.islands.island import ISLAND_NODES, IslandColumns
+from penstock.kernel.columns.islands.settled_values import FROZEN, settled
 from penstock.topology.nodes import Branch
 from penstock.topology.nodes.node import Node
 
@@ -51,7 +53,8 @@ def settle_island(source: AnyExecutor, task: StreamTask) -> None:
 
     Raises:
         NotVectorisableError: if such nodes are on both sides of a node with state, or if a node
-            before the island keeps values that a function of the island might change.
+            before the island keeps values that a function of the island might change, and they
+            cannot be copied.
     """
     paths = [*_paths([source])]
     if not paths:
@@ -67,7 +70,7 @@ def settle_island(source: AnyExecutor, task: StreamTask) -> None:
                 f"{name!r} is between functions that may have side effects, which take turns"
             )
     parent = above[-1]
-    _check_kept(above, inside)
+    _copy_kept(above, inside, task)
     island = IslandColumns(
         [each.node.name for each in parent.children if each.node.name in inside],
         _reasons(paths, inside),
@@ -130,14 +133,35 @@ def _check_flow(above: Path) -> None:
             )
 
 
-def _check_kept(above: Path, inside: Sequence[str]) -> None:
-    """Raise if an executor that gets records before the island keeps their values."""
+class _WithCopies(ColumnExecutor[Node]):
+    """Stands in front of an executor that keeps values: it gets them as they are now."""
+
+    def __init__(self, child: AnyExecutor, task: StreamTask) -> None:
+        super().__init__(child.node, task)
+        self.children = [child]
+
+    def process(self, batch: Batch, effects: Effects) -> None:
+        values = batch.values.values()
+        if not {*map(type, values)} <= FROZEN:
+            batch = batch.with_columns(batch.keys, BatchColumn([*map(settled, values)]), batch.old)
+        self.forward(batch, effects)
+
+
+def _copy_kept(above: Path, inside: Sequence[str], task: StreamTask) -> None:
+    """Copy values for executors that get them before the island and look at them after it.
+
+    Raises:
+        NotVectorisableError: if a join of streams keeps them, which finds its sides by itself.
+    """
     onward = {*map(id, above)}
     for executor in above:
-        for child in executor.children:
+        for place, child in enumerate(executor.children):
             if id(child) in onward or child.node.name in inside:
                 break
-            if any(each.keeps_values for each in child.below()):
+            if not any(each.keeps_values for each in child.below()):
+                continue
+            if any(each.sends_with is not None for each in child.below()):
                 raise NotVectorisableError(
                     f"{child.node.name!r} gets values first, which a function may change later"
                 )
+            executor.children[place] = _WithCopies(child, task)

@@ -186,12 +186,23 @@ def test_function_behind_a_cache_is_left_to_the_cache() -> None:
     assert list(plan.by_record) == ["spoken"]
 
 
-def test_fold_that_has_seen_the_values_first_keeps_them_from_functions() -> None:
+def test_fold_that_has_seen_the_values_first_gets_copies_of_them() -> None:
     """It looks at them at the end of the batch, when a function may have changed them."""
 
     def build(builder: ps.StreamsBuilder) -> None:
         stream = numbers(builder)
         stream.group_by_key().reduce(max, value="json")
+        stream.peek(noted, "noted")
+
+    assert list(planned(build).by_record) == ["noted"]
+
+
+def test_join_that_has_seen_the_values_first_keeps_them_from_functions() -> None:
+    """It puts them in order by itself, so nothing may stand in front of it."""
+
+    def build(builder: ps.StreamsBuilder) -> None:
+        stream = numbers(builder)
+        joined_with_itself(builder, stream)
         stream.peek(noted)
 
     (reason,) = planned(build).why_not.values()
