@@ -181,6 +181,18 @@ def merged(builder: ps.StreamsBuilder) -> None:
     right.to("other")
 
 
+def merged_before(builder: ps.StreamsBuilder) -> None:
+    """A function behind a merge of two sources, which fails for some values of both."""
+
+    def more(key: Any, value: Any) -> Any:
+        note("more", key, value)
+        return number(value)
+
+    rows = numbers(builder, "table").filter(ps.value.is_not_null())
+    both = numbers(builder).filter(ps.value.is_not_null()).merge(rows)
+    both.map_values(more).to("out")
+
+
 def twice_reached(builder: ps.StreamsBuilder) -> None:
     """Two ways to one function: it sees a record on the first way, then on the second."""
     stream = numbers(builder).filter(ps.value.is_not_null())
@@ -207,6 +219,6 @@ def behind_a_join(builder: ps.StreamsBuilder) -> None:
 #: All of them run over columns, with an island in between.
 PROGRAMS = [
     between_expressions, chained, branched, arms, one_arm, changing, changing_what_is_kept,
-    returning_one_object, counted, behind_a_fold, merged, twice_reached, before_a_join,
-    behind_a_join,
+    returning_one_object, counted, behind_a_fold, merged, merged_before, twice_reached,
+    before_a_join, behind_a_join,
 ]  # fmt: skip

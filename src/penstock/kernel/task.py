@@ -146,6 +146,8 @@ class StreamTask:
         self._edges: dict[str, Forward] = {}
         #: The column executors of the same nodes, if the caller has planned them.
         self.columns: ColumnTask | None = None
+        #: By node, what replays the calls of islands that begin with it: one for each input.
+        self.replays: dict[str, list[Any]] = {}
         self._drops_by_store = drops_by_store(graph)
         stores.use_clocks(self.stream_time, wall_clock)
         stores.report_expired(self._expired_in)

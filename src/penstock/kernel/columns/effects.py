@@ -68,6 +68,8 @@ class Effects:
     names_drops: bool = False
     #: The task's stream time at the last record so far, if processors of the user see it.
     stream_time: int = -1
+    #: How many times islands have called their functions for a piece of a batch.
+    island_calls: int = 0
     #: What has to be done, and the node that has decided it.
     _actions: Actions = field(default_factory=list)
     _dropped: Counter[tuple[str, str]] = field(default_factory=Counter)

@@ -71,13 +71,15 @@ class _Memo:
         self.ends: list[int] = []
         #: The value that each row was called with, if other nodes see it, too.
         self.given: list[Any] = []
+        #: The number of each piece among those of all islands, and its first row.
+        self.pieces: list[tuple[int, int]] = []
         #: What failed in the last row: after how many records had left.
         self.failed: list[tuple[int, FailedProcessingError]] = []
 
     def clear(self) -> None:
         for each in (
             self.keys, self.values, self.ways, self.times, self.headers, self.ends, self.given,
-            self.failed,
+            self.pieces, self.failed,
         ):  # fmt: skip
             each.clear()
 
@@ -115,6 +117,7 @@ class IslandColumns(ColumnExecutor[Node]):
         self._may_continue = not isinstance(handler, LogAndFailProcessingExceptionHandler)
         self.processors = CalledProcessors(reasons, task, is_flushed=is_flushed)
         self.reads_origins = self.logs_at_flush = self.processors.are_there
+        self._replay: _Replay | None = None
         self._enter = self._wired()
 
     def _wired(self) -> list[Forward]:
@@ -172,6 +175,8 @@ class IslandColumns(ColumnExecutor[Node]):
 
     def process(self, batch: Batch, effects: Effects) -> None:
         memo, first = self._memo, len(self._memo.keys)
+        effects.island_calls += 1
+        memo.pieces.append((effects.island_calls, len(memo.ends)))
         keys, values = batch.keys.values(), batch.values.values()
         if self._shares_values:
             memo.given += [value for value in values for _ in self._entries]
@@ -254,9 +259,11 @@ class IslandColumns(ColumnExecutor[Node]):
     def reset(self) -> None:
         """Replay what has happened while the batch runs record by record."""
         if self.has_called:
-            replay = _Replay(self._task, self._memo, self._ways(), self.forget)
+            self._replay = replay = _Replay(self._task, self._memo, self._ways(), self.forget)
             for entry in self._entries:
-                self._task.divert(entry, replay.process)
+                replays = self._task.replays.setdefault(entry, [])
+                replays.append(replay)
+                self._task.divert(entry, _in_turn(replays))
 
     def _ways(self) -> list[Forward]:
         ways = [self._task.child(child.node.name) for child in self.children]
@@ -264,10 +271,14 @@ class IslandColumns(ColumnExecutor[Node]):
 
     def forget(self) -> None:
         """Call the functions from now on: every record that they were called for is processed."""
-        if self.has_called:
-            self._memo.clear()
+        self._memo.clear()
+        replay, self._replay = self._replay, None
+        if replay is not None:
             for entry in self._entries:
-                self._task.divert(entry, None)
+                replays = self._task.replays[entry]
+                replays.remove(replay)
+                if not replays:
+                    self._task.divert(entry, None)
 
 
 class _Replay:
@@ -285,6 +296,11 @@ class _Replay:
         self._ways = ways
         self._done = done
         self._row = 0
+
+    @property
+    def piece(self) -> int:
+        """Return the number of the piece that the next row belongs to."""
+        return max(number for number, first in self._memo.pieces if first <= self._row)
 
     def process(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
         memo, row = self._memo, self._row
@@ -310,6 +326,20 @@ class _Replay:
                         way(keys[place], values[place], times[place], given[place])
                 else:
                     way(keys[place], values[place], timestamp, headers)
+
+
+def _in_turn(replays: list[_Replay]) -> Forward:
+    """Return what replays the calls of one node, which several inputs may reach, in their order."""
+
+    def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        next_one = replays[0] if len(replays) == 1 else min(replays, key=_piece_of)
+        next_one.process(key, value, timestamp, headers)
+
+    return process
+
+
+def _piece_of(replay: _Replay) -> int:
+    return replay.piece
 
 
 def _change(value: Any, changed: Any) -> None:
