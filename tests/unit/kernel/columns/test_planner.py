@@ -138,9 +138,9 @@ def test_expressions_and_counts_run_over_columns() -> None:
         ),
         (
             lambda b: numbers(b).group_by_key().windowed_by(
-                ps.SessionWindows.of_inactivity_gap_with_no_grace("1s")
+                ps.TimeWindows.of_size_with_no_grace("1s")
             ).emit_strategy(ps.EmitStrategy.ON_WINDOW_CLOSE).count(),
-            "it emits final results",
+            "final results are read from a cache",
         ),
         (
             lambda b: numbers(b).group_by_key().windowed_by(ps.UnlimitedWindows.of()).count(),
