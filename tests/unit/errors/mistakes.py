@@ -525,7 +525,7 @@ def punctuation_starts_at_no_time() -> None:
 def punctuation_raises() -> None:
     class Ticks(Idle):
         def init(self, context: Any) -> None:
-            context.schedule("1s", PunctuationType.STREAM_TIME, lambda now: 1 // (now - now))  # !
+            context.schedule("1s", PunctuationType.STREAM_TIME, lambda now: 1 / (now - now))  # !
 
     builder = StreamsBuilder()
     builder.stream("in").process(Ticks)

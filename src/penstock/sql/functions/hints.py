@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
@@ -112,6 +113,9 @@ def wants_settings(function: Callable[..., Any]) -> bool:
 def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
     """Return the hints of a function with the names in them resolved."""
     try:
+        # From Python 3.14 on, ``get_type_hints`` finds nothing where it raised this before.
+        if isinstance(function, partial):
+            raise TypeError(f"{function!r} is not a class, a method or a function")
         return typing.get_type_hints(function, include_extras=True)
     except (NameError, TypeError) as error:
         raise AnalysisError(
