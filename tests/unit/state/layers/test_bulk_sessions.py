@@ -124,5 +124,16 @@ def test_handed_off_session_waits_in_the_cache() -> None:
     assert made.store.fetch_session("a", 0, 10) == "1"
 
 
-def test_stores_of_final_results_have_no_batches() -> None:
-    assert Bench(session(time_ordered=True)).store.bulk is None
+def test_stores_of_final_results_write_batches_as_single_puts() -> None:
+    """The same sessions by their ends, of which a dropped segment has none."""
+    (one, single), (other, rows) = bench(time_ordered=True), bench(time_ordered=True)
+    for key, start, end, value in ROWS:
+        one.task.at(end)
+        one.store.put(at(key.decode(), start, end), value and value.decode())
+    write(rows, ROWS)
+    assert other.logged == one.logged
+    assert other.dropped == one.dropped
+    assert [*other.engine.scan(None, None)] == [*one.engine.scan(None, None)]
+    assert [*rows.ending(0, 400)] == [*single.ending(0, 400)]
+    assert all(end >= rows.oldest_kept(rows.stream_time) for _, _, end, _ in rows.ending(0, 400))
+    assert rows.read({b"c"}, 0) == [(b"c", 300, 300, b"6")]
