@@ -121,6 +121,30 @@ def test_bad_record_degrades_and_restoring_repairs(
     Rest(again.url).ksql(stream(f"{service}z"))
 
 
+def test_commands_of_ksqldb_are_not_deleted(
+    start: Start, service: str, kafka_broker: str, kafka_admin: Admin, settings: dict[str, str]
+) -> None:
+    """A topic that ksqlDB uses may have been named by mistake."""
+    server = start()
+    Rest(server.url).ksql(stream(f"{service}x"))
+    server.close()
+    pattern = f"{service}-of-ksqldb"
+    kafka_admin.create_topic(pattern, partitions=1)
+    producer = Producer({"bootstrap.servers": kafka_broker})
+    record = b'{"statement": "SHOW STREAMS;", "streamsProperties": {}, "version": 18}'
+    producer.produce(pattern, record, b"key", partition=0)
+    producer.flush(30.0)
+    given = {name: settings[name] for name in ("ksql.service.id", "state.dir")}
+    given["penstock.server.command.topic"] = pattern
+    options = [part for name, value in given.items() for part in ("-c", f"{name}={value}")]
+    refused = CliRunner().invoke(
+        app, ["server", "restore-commands", "--yes", "-b", kafka_broker, *options]
+    )
+    assert refused.exit_code != 0
+    assert "commands of ksqlDB" in " ".join(refused.output.split())
+    assert kafka_admin.end_offsets([(pattern, 0)])[pattern, 0] == 1
+
+
 def test_the_command_topic_has_the_name_of_a_setting(
     start: Start, service: str, kafka_admin: Admin
 ) -> None:

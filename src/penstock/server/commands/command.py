@@ -61,7 +61,7 @@ class Command:
         if not isinstance(data, dict):
             raise _bad("it is not a JSON object")
         version = data.get("version")
-        if "checksum" not in data and {"statement", "streamsProperties"} <= data.keys():
+        if _has_form_of_ksqldb(data):
             raise _of_ksqldb(version)
         if not isinstance(version, int) or isinstance(version, bool) or version < 1:
             raise _bad(f"its version is {version!r}")
@@ -81,6 +81,19 @@ class Command:
             return msgspec.convert(data, Command)
         except msgspec.ValidationError as error:
             raise _bad(str(error)) from None
+
+
+def is_of_ksqldb(value: bytes | None) -> bool:
+    """Tell whether a record of a command topic was written by ksqlDB."""
+    try:
+        data = orjson.loads(value or b"")
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(data, dict) and _has_form_of_ksqldb(data)
+
+
+def _has_form_of_ksqldb(data: Mapping[str, Any]) -> bool:
+    return "checksum" not in data and {"statement", "streamsProperties"} <= data.keys()
 
 
 _FIELDS = frozenset(field.name for field in fields(Command))
@@ -103,6 +116,6 @@ def _of_ksqldb(version: Any) -> SerializationError:
     return SerializationError(
         "bad-command",
         f"a record of the command topic is one of ksqlDB (version {version}), not of Penstock",
-        fix="run: penstock server export-ksqldb, to make a script of ksqlDB's commands; then run:"
-        " penstock server restore-commands",
+        fix="name another topic with penstock.server.command.topic; to take the commands over, run:"
+        " penstock server export-ksqldb",
     )

@@ -10,7 +10,7 @@ from penstock.errors import SerializationError
 from penstock.kafka.admin import Admin
 from penstock.kafka.client_config import admin_settings
 from penstock.server.commands.backup import read_backup
-from penstock.server.commands.command import Command
+from penstock.server.commands.command import Command, is_of_ksqldb
 from penstock.server.commands.log import Entry, KafkaCommandLog, commands_topic
 
 
@@ -46,10 +46,14 @@ def restore_commands(config: StreamsConfig, service_id: str, file: Path) -> Rest
     """Delete the command topic and write it again from a copy; all servers must be stopped.
 
     Commands keep their numbers, so queries keep their ids and their state.
+
+    Raises:
+        SerializationError: ``bad-command``: the topic has commands of ksqlDB. It is not deleted.
     """
     good, bad = readable(file)
     admin = Admin(admin_settings(config))
     pattern = config[SERVER_COMMAND_TOPIC]
+    _refuse_ksqldb(config, service_id, pattern)
     admin.delete_topics([commands_topic(service_id, pattern)], missing_ok=True)
     log = KafkaCommandLog(config, service_id, pattern)
     try:
@@ -59,3 +63,19 @@ def restore_commands(config: StreamsConfig, service_id: str, file: Path) -> Rest
     finally:
         log.close()
     return Restored(len(good), bad)
+
+
+def _refuse_ksqldb(config: StreamsConfig, service_id: str, pattern: str | None) -> None:
+    log = KafkaCommandLog(config, service_id, pattern)
+    try:
+        log.begin()
+        end = log.end()
+        while log.position < end:
+            if any(is_of_ksqldb(entry.value) for entry in log.read()):
+                raise SerializationError(
+                    "bad-command",
+                    f"topic {log.topic!r} has commands of ksqlDB, so it is not deleted",
+                    fix="name another topic with penstock.server.command.topic",
+                )
+    finally:
+        log.close()
