@@ -25,6 +25,7 @@ from bench.cluster import local_cluster, measure_batches, measure_executors, mea
 from bench.compare import STYLES, compare
 from bench.consoles import measure_consoles
 from bench.data import USERS
+from bench.history import QUERIES, measure_history
 from bench.latency import measure
 from bench.nexmark.measure import ENGINES as NEXMARK_ENGINES
 from bench.nexmark.measure import measure as measure_nexmark
@@ -104,6 +105,32 @@ def consoles(
                 f"{found.samples}",
             )  # fmt: skip
     console.print(table)
+
+
+@app.command()
+def history(
+    records: Annotated[int, typer.Option(help="Input records of each workload.")] = 20_000_000,
+    workloads: Annotated[str, typer.Option(help="Which workloads.")] = ",".join(QUERIES),
+    streaming: Annotated[bool, typer.Option(help="Run them from Kafka, too.")] = True,
+    bootstrap: Bootstrap = "",
+    json_file: JsonFile = None,
+) -> None:
+    """Measure run_batch over Parquet beside Kafka, and beside queries written in Spark SQL."""
+    table = Table(title=f"{records:,} records, on two cores: records/s")
+    for column in ("workload", "history", "Spark SQL", "Kafka", "of Spark SQL", "of Kafka"):
+        table.add_column(column, justify="left" if column == "workload" else "right")
+    figures = []
+    with broker(bootstrap) if streaming else contextlib.nullcontext("") as servers:
+        for name in filter(None, workloads.split(",")):
+            found = measure_history(servers, name, records)
+            figures.append(found.to_dict())
+            ways = (found.history_s, found.sql_s, found.streaming_s)
+            rates = [f"{records / seconds:,.0f}" if seconds else "" for seconds in ways]
+            shares = [f"{s / found.history_s:.2f}" if s else "" for s in ways[1:]]
+            table.add_row(name, *rates, *shares)
+    console.print(table)
+    if json_file is not None:
+        json_file.write_bytes(orjson.dumps(figures))
 
 
 @app.command()
