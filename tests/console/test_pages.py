@@ -77,7 +77,7 @@ def test_a_node_shows_its_code_and_why_it_runs_by_record(open_page: Open, serve:
     shown = open_page(f"{serve(FakeApplication())}#/topology")
     shown.click("#node-watchdog")
     panel = shown.wait_for_selector(".node-panel")
-    assert "Process has no column form" in panel.inner_text()
+    assert "record by record because it sees the records of several inputs" in panel.inner_text()
     assert 'name="watchdog"' in shown.inner_text(".source .here")
 
 
