@@ -14,6 +14,7 @@ from typing import Any
 import penstock as ps
 from penstock.config import StreamsConfig
 from penstock.model.windows.windowed import Window, Windowed
+from penstock.runtime.history.rows import headers_of
 from penstock.runtime.history.store_rows import WINDOWED, StoreSerdes
 from penstock.runtime.local.history import HistoryRecord, LocalHistory, run_history
 from penstock.runtime.settings import task_settings
@@ -139,7 +140,7 @@ def records_of(case: Mapping[str, Any]) -> list[HistoryRecord]:
 
 
 def _record(topic: str, row: Mapping[str, Any]) -> Any:
-    headers = tuple((each["key"], each["value"]) for each in row["headers"] or ())
+    headers = headers_of(row["headers"])
     return SimpleNamespace(
         topic=topic, key=row["key"], value=row["value"], timestamp=row["timestamp"],
         headers=headers,

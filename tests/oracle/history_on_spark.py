@@ -9,7 +9,7 @@ import pyarrow as pa
 
 import penstock as ps
 from penstock.runtime.history.passes import looped_topics, with_topics
-from penstock.runtime.history.rows import OUTPUT_SCHEMA, header_rows
+from penstock.runtime.history.rows import OUTPUT_SCHEMA
 from penstock.runtime.local.history import HistoryRecord, LocalHistory
 from penstock.runtime.spark.driver.session import spark_session
 from penstock.runtime.spark.history.batch import run_batch
@@ -82,14 +82,10 @@ class SparkRun:
             return LocalHistory(passes.plan, [*passes.works], tables)
 
     def _input(self, records: Sequence[HistoryRecord]) -> BatchInput:
-        headers = header_rows([record.headers for record in records])
         rows = [
-            (
-                r.key, r.value, r.timestamp, r.partition, r.arrival,
-                None if each is None else [(h["key"], h["value"]) for h in each],
-            )
-            for r, each in zip(records, headers, strict=True)
-        ]  # fmt: skip
+            (r.key, r.value, r.timestamp, r.partition, r.arrival, list(r.headers) or None)
+            for r in records
+        ]
         frame = self._session.createDataFrame(rows, _SCHEMA)
         has_arrival = all(record.arrival is not None for record in records)
         has_partition = bool(records) and all(each.partition is not None for each in records)

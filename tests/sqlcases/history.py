@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from penstock.runtime.history.rows import headers_of
 from penstock.runtime.local.history import HistoryRecord, run_history
 from penstock.runtime.local.outbox import ProducedRecord
 from penstock.sql.queries.local import QUERY_CONFIG, LocalQuery
@@ -34,7 +35,7 @@ class HistoryTopics(ScriptTopics):
         internal = topology.graph.internal_topics
         for topic in found.topics():
             for row in () if topic in internal else found.rows(topic):
-                headers = tuple((each["key"], each["value"]) for each in row["headers"] or ())
+                headers = headers_of(row["headers"])
                 self.records[topic].append(
                     ProducedRecord(topic, row["key"], row["value"], row["timestamp"], headers, 0)
                 )

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.model.record import Headers
-from penstock.runtime.history.rows import CHANGELOG, header_rows, output_batch
+from penstock.runtime.history.rows import CHANGELOG, header_texts, output_batch
 from penstock.state.buffer.buffer_value import CHANGELOG_VERSION
 from penstock.state.spec import StoreKind, StoreSpec
 
@@ -63,7 +63,7 @@ class StoreChangelog:
             timestamp=timestamps,
             key=keys,
             value=values,
-            headers=header_rows(headers) if any(headers) else None,
+            headers=header_texts(headers) if any(headers) else None,
         )
 
 

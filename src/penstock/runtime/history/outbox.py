@@ -13,7 +13,7 @@ from penstock.kernel.raw_columns import Timestamps
 from penstock.model.columns.dictionary_column import DictionaryColumn
 from penstock.model.columns.partitioning import partitions_for
 from penstock.model.record import Headers
-from penstock.runtime.history.rows import OTHER_TOPIC, Longs, header_rows, output_batch
+from penstock.runtime.history.rows import OTHER_TOPIC, Longs, header_texts, output_batch
 from penstock.topology.nodes.topics.to_spark import SPARK_TOPIC
 
 
@@ -146,7 +146,7 @@ class HistoryOutbox:
         return self._batch(
             topic, keys, partitions,
             at=at, tie=tie, seq=seq, timestamp=timestamps, value=values,
-            headers=header_rows(headers) if any(headers) else None,
+            headers=header_texts(headers) if any(headers) else None,
         )  # fmt: skip
 
     def _columns_batch(self, sent: _Sent) -> pa.RecordBatch:
@@ -156,7 +156,7 @@ class HistoryOutbox:
             sent.topic, sent.keys, partitions,
             at=sent.at, tie=np.zeros(size, np.int64), seq=np.arange(sent.seq, sent.seq + size),
             timestamp=sent.timestamps, value=sent.values,
-            headers=None if sent.headers is None else header_rows(sent.headers),
+            headers=None if sent.headers is None else header_texts(sent.headers),
         )  # fmt: skip
 
     def _batch(

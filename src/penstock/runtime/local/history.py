@@ -28,7 +28,7 @@ from penstock.runtime.history.rows import (
     PARTITION_BITS,
     PASSES,
     STORE_ROW,
-    header_rows,
+    header_texts,
 )
 from penstock.runtime.history.task import Work, run_task
 from penstock.topology.graph import Graph
@@ -194,7 +194,7 @@ def _table(records: Sequence[HistoryRecord], partitions: int) -> pa.Table:
             "source": zeros, "seq": [each.offset or 0 for each in records],
             "timestamp": [each.timestamp for each in records],
             "key": [each.key for each in records], "value": [each.value for each in records],
-            "headers": header_rows([each.headers for each in records]),
+            "headers": header_texts([each.headers for each in records]),
         },
         schema=INPUT_SCHEMA,
     )  # fmt: skip

@@ -7,6 +7,7 @@ import pytest
 from penstock import Serdes, Stores
 from penstock.runtime.history import changelogs
 from penstock.runtime.history.changelogs import TaskChangelogs
+from penstock.runtime.history.rows import headers_of
 from penstock.state.buffer.buffer_value import CHANGELOG_VERSION
 from penstock.state.spec import StoreKind, StoreSpec
 
@@ -75,4 +76,4 @@ def test_records_of_a_buffer_name_the_version_of_their_format() -> None:
     assert log is not None
     log.append(b"a", b"1", 1)
     name, value = CHANGELOG_VERSION
-    assert rows(found)[0]["headers"] == [{"key": name, "value": value}]
+    assert headers_of(rows(found)[0]["headers"]) == ((name, value),)

@@ -8,7 +8,7 @@ import pyarrow as pa
 from penstock.model.columns.dictionary_bytes import DictionaryBytes
 from penstock.model.partitioning import partition_for
 from penstock.runtime.history.outbox import HistoryOutbox
-from penstock.runtime.history.rows import OTHER_TOPIC
+from penstock.runtime.history.rows import OTHER_TOPIC, headers_of
 
 
 def outbox(*, takes_others: bool = True) -> HistoryOutbox:
@@ -30,7 +30,7 @@ def test_a_record_takes_the_place_of_the_one_that_is_processed() -> None:
     first, second = rows(box)
     assert [first[name] for name in ("target", "at", "tie", "source", "seq")] == [3, 100, 0, 7, 0]
     assert [second[name] for name in ("at", "tie", "seq", "timestamp")] == [40, 9, 1, 6]
-    assert (first["headers"], second["headers"]) == (None, [{"key": "h", "value": b"x"}])
+    assert (first["headers"], headers_of(second["headers"])) == (None, (("h", b"x"),))
 
 
 def test_keys_choose_partitions_and_records_without_keys_go_round() -> None:

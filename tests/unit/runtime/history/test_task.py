@@ -11,7 +11,7 @@ import penstock as ps
 from penstock.runtime.history import rows as kinds
 from penstock.runtime.history import task as history_task
 from penstock.runtime.history.passes import plan_passes
-from penstock.runtime.history.rows import INPUT_SCHEMA, header_rows, output_batch, rows_of
+from penstock.runtime.history.rows import INPUT_SCHEMA, header_texts, output_batch, rows_of
 from penstock.runtime.history.store_rows import READABLE
 from penstock.runtime.history.task import Work, run_task
 from penstock.state.spec import StoreKind
@@ -107,7 +107,7 @@ def test_only_wanted_results_are_returned() -> None:
 
 def test_rows_come_back_as_they_were_given() -> None:
     """A record without headers has none."""
-    batch = output_batch(target=[0, 0], headers=header_rows([(("h", b"1"),), ()]))
+    batch = output_batch(target=[0, 0], headers=header_texts([(("h", b"1"),), ()]))
     table = pa.Table.from_batches([batch]).rename_columns({"target": "input"})
     rows = rows_of(table)
     assert rows.headers == [(("h", b"1"),), ()]

@@ -15,8 +15,10 @@ from pyspark.sql import functions as sf
 from penstock.errors import PenstockError, StreamsError
 from penstock.kafka.clients import new_producer, sendable_time
 from penstock.model.topic_partition import TopicPartition
+from penstock.runtime.history.rows import headers_of
 from penstock.runtime.spark.backfill.backfill_log import BackfillLog, written_record
 from penstock.runtime.spark.history.errors import portable
+from penstock.runtime.spark.history.header_text import as_text
 
 _COUNTS = "partition int, records long"
 _ARROW = pa.schema([("partition", pa.int32()), ("records", pa.int64())])
@@ -61,7 +63,7 @@ def write_outputs(frame: DataFrame, topic: str, partitions: int, clients: Client
     rows = (
         frame.select(
             "partition", "order", sf.unix_millis("timestamp").alias("timestamp"), "key", "value",
-            "headers",
+            as_text(sf.col("headers")).alias("headers"),
         )
         .repartitionById(partitions, "partition")
         .sortWithinPartitions("order")
@@ -184,7 +186,7 @@ def _records(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, _Record]]
             for name in ("partition", "key", "value", "timestamp", "headers")
         )
         for partition, key, value, timestamp, headers in zip(*columns, strict=True):
-            sent = None if headers is None else [(h["key"], h["value"]) for h in headers]
+            sent = None if headers is None else list(headers_of(headers))
             yield partition, (key, value, timestamp, sent)
 
 

@@ -12,6 +12,7 @@ from pyspark.sql import functions as sf
 
 from penstock.model.record import Headers
 from penstock.runtime.spark.history.batch import run_batch
+from penstock.runtime.spark.history.header_text import as_headers
 from penstock.runtime.spark.history.inputs import HEADERS, BatchInput, TopicSerdes, records
 from penstock.runtime.spark.history.result import BatchResult
 from penstock.topology.nodes import Sink, Source
@@ -173,5 +174,6 @@ def _placed(given: BatchInput, serdes: TopicSerdes) -> DataFrame:
         so_far = Window.partitionBy("task").orderBy("seq").rowsBetween(Window.unboundedPreceding, 0)
         at = sf.coalesce("at", sf.max("timestamp").over(so_far))
     zero = sf.lit(0).cast("long")
-    placed = {"at": at, "tie": zero, "source": zero, "number": sf.col("seq")}
+    headers = as_headers(sf.col("headers"))
+    placed = {"at": at, "tie": zero, "source": zero, "number": sf.col("seq"), "headers": headers}
     return found.withColumns(placed).drop("seq")

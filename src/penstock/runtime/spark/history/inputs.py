@@ -28,6 +28,7 @@ from penstock.errors import InvalidArgumentError
 from penstock.model.columns.partitioning import partitions_for
 from penstock.model.site import caller_site
 from penstock.runtime.spark.driver.pickling import packed
+from penstock.runtime.spark.history.header_text import HEADERS, as_text
 from penstock.serde.base import Serde
 from penstock.serde.column_serde import HasColumnSerde
 from penstock.topology.validate import nearest
@@ -38,12 +39,8 @@ __all__ = [
     "records",
 ]  # fmt: skip
 
-#: The type of headers in Spark.
-HEADERS = "array<struct<key:string,value:binary>>"
 #: What records look like once their keys and values are bytes.
-RECORDS = (
-    f"task int, at long, seq long, timestamp long, key binary, value binary, headers {HEADERS}"
-)
+RECORDS = "task int, at long, seq long, timestamp long, key binary, value binary, headers string"
 _ARROW = pa.schema(
     [
         ("task", pa.int32()),
@@ -52,7 +49,7 @@ _ARROW = pa.schema(
         ("timestamp", pa.int64()),
         ("key", pa.binary()),
         ("value", pa.binary()),
-        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+        ("headers", pa.string()),
     ]
 )
 
@@ -178,9 +175,9 @@ def records(given: BatchInput, serdes: TopicSerdes) -> DataFrame:
         millis(topic, frame, given.timestamp).cast("long").alias("timestamp"),
         key.alias("key"),
         value.alias("value"),
-        (sf.lit(None) if given.headers is None else sf.col(given.headers))
-        .cast(HEADERS)
-        .alias("headers"),
+        (
+            sf.lit(None).cast("string") if given.headers is None else as_text(sf.col(given.headers))
+        ).alias("headers"),
     ]
     chosen = frame.select(*columns)
     if _are_bytes(chosen) and (given.partition is not None or serdes.partitions == 1):

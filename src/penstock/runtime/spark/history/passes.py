@@ -18,16 +18,15 @@ from penstock.runtime.history.rows import INPUT_SCHEMA, ORDER, PARTITION_BITS, P
 from penstock.runtime.history.task import Work, run_task
 from penstock.runtime.spark.driver.pickling import packed
 from penstock.runtime.spark.history.errors import portable
-from penstock.runtime.spark.history.inputs import HEADERS
 
 _INPUT = (
     "task int, input int, at long, tie long, source int, seq long, timestamp long, key binary,"
-    f" value binary, headers {HEADERS}"
+    " value binary, headers string"
 )
 #: What a pass returns; the meaning of the rows is in ``penstock.runtime.history.rows``.
 OUTPUT = (
     "target int, name string, task int, at long, tie long, source int, seq long, timestamp long,"
-    f" key binary, value binary, headers {HEADERS}"
+    " key binary, value binary, headers string"
 )
 
 

@@ -17,6 +17,7 @@ from penstock.model.site import caller_site
 from penstock.runtime.history.rows import CHANGELOG, CLOCKS, DROPPED, OTHER_TOPIC, STORE_ROW
 from penstock.runtime.history.store_rows import READABLE, WINDOWED, StoreSerdes
 from penstock.runtime.history.task import Work
+from penstock.runtime.spark.history.header_text import as_headers
 from penstock.runtime.spark.history.passes import Passes
 from penstock.runtime.spark.history.values import Decoding, decoded
 from penstock.runtime.spark.typed_columns import key_columns, typed_columns
@@ -98,7 +99,8 @@ class BatchResult:
             required_serde(sink.value_serde, defaults, "value", what, sink.site),
         )
         columns: list[Column | str] = [
-            "key", "value", sf.timestamp_millis("timestamp").alias("timestamp"), "headers",
+            "key", "value", sf.timestamp_millis("timestamp").alias("timestamp"),
+            as_headers(sf.col("headers")).alias("headers"),
             sf.col("task").alias("partition"),
         ]  # fmt: skip
         frame = self._of_topic(topic).select(*columns)
@@ -125,7 +127,8 @@ class BatchResult:
         """
         order = sf.struct("at", "tie", "source", "seq").alias("order")
         columns: list[Column | str] = [
-            "key", "value", sf.timestamp_millis("timestamp").alias("timestamp"), "headers",
+            "key", "value", sf.timestamp_millis("timestamp").alias("timestamp"),
+            as_headers(sf.col("headers")).alias("headers"),
             sf.col("task").alias("partition"), order,
         ]  # fmt: skip
         return self._of_topic(topic).select(*columns)
@@ -166,7 +169,10 @@ class BatchResult:
         return rows.groupBy("node", "reason").agg(sf.sum("seq").alias("records"))
 
     def changelog(self, store: str) -> DataFrame:
-        """Return what the changelog of a store would hold: the last record of each key."""
+        """Return what the changelog of a store would hold: the last record of each key.
+
+        Headers are JSON, as ``penstock.runtime.history.rows`` has them.
+        """
         found = self._rows(CHANGELOG, store)
         columns = ["key", "value", "timestamp", "headers", "task", "seq"]
         if self._specs[store].kind is StoreKind.VERSIONED_KEY_VALUE:

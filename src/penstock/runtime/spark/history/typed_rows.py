@@ -16,6 +16,7 @@ from pyspark.sql.types import IntegralType
 from penstock.errors import InvalidArgumentError, PenstockError
 from penstock.runtime.spark.driver.pickling import packed
 from penstock.runtime.spark.history.errors import portable
+from penstock.runtime.spark.history.header_text import through_python
 from penstock.runtime.spark.history.inputs import BatchInput, TopicSerdes
 
 Convert = Callable[[Any], Any]
@@ -43,10 +44,15 @@ class RowColumn:
 
 def rows_of(frame: DataFrame, columns: Sequence[RowColumn], read: ReadRow) -> DataFrame:
     """Return a frame with columns of rows in the place of ``key`` and ``value``."""
-    others = [field for field in frame.schema if field.name not in ("key", "value")]
-    kinds = [f"{quoted(each.name)} {each.spark_type}" for each in columns]
-    kinds += [f"{quoted(each.name)} {each.dataType.simpleString()}" for each in others]
-    return frame.mapInArrow(_Read(packed((tuple(columns), read))), ", ".join(kinds))
+    own = [f"{quoted(each.name)} {each.spark_type}" for each in columns]
+    run = _Read(packed((tuple(columns), read)))
+
+    def mapped(given: DataFrame) -> DataFrame:
+        others = [field for field in given.schema if field.name not in ("key", "value")]
+        kinds = [f"{quoted(each.name)} {each.dataType.simpleString()}" for each in others]
+        return given.mapInArrow(run, ", ".join([*own, *kinds]))
+
+    return through_python(frame, mapped)
 
 
 class _Read:
@@ -128,7 +134,7 @@ def records_of(
             *(each.of(frame).alias(f"v{number}") for number, each in enumerate(value)),
             *(sf.col(quoted(name)).alias(role) for role, name in named.items()),
         )
-        kinds = [f"{role} {chosen.schema[role].dataType.simpleString()}" for role in named]
+        _ = chosen.schema
     except AnalysisException as error:
         raise InvalidArgumentError(
             "bad-history-column",
@@ -137,7 +143,12 @@ def records_of(
             fix="cast the column to the type that is declared for it",
         ) from error
     write = _Write(packed((serdes, [e.convert for e in key], [e.convert for e in value])))
-    written = chosen.mapInArrow(write, ", ".join(["key binary", "value binary", *kinds]))
+
+    def mapped(frame: DataFrame) -> DataFrame:
+        kinds = [f"{role} {frame.schema[role].dataType.simpleString()}" for role in named]
+        return frame.mapInArrow(write, ", ".join(["key binary", "value binary", *kinds]))
+
+    written = through_python(chosen, mapped)
     own = {role: role for role in named}
     return replace(given, frame=written, key="key", value="value", **own)
 

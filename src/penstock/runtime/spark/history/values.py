@@ -13,6 +13,7 @@ from pyspark.sql import functions as sf
 
 from penstock.model.windows.windowed import Windowed
 from penstock.runtime.spark.driver.pickling import packed
+from penstock.runtime.spark.history.header_text import through_python
 from penstock.serde.base import Serde
 from penstock.serde.primitives import StringSerde
 from penstock.serde.tabular import TabularSerde
@@ -84,6 +85,10 @@ def _native(column: Column, serde: Serde[Any]) -> Column:
 
 
 def _in_python(frame: DataFrame, how: Decoding) -> DataFrame:
+    return through_python(frame, lambda given: _mapped(given, how))
+
+
+def _mapped(frame: DataFrame, how: Decoding) -> DataFrame:
     fields = [
         f"{field.name} {field.dataType.simpleString()}"
         for field in frame.schema
