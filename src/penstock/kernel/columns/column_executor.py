@@ -139,13 +139,21 @@ class ColumnExecutor(Generic[N]):
         """Return the topics and stores of the node; paths that share one depend on each other."""
         return set()
 
+    @property
+    def place(self) -> str:
+        """Name the place in the topology: executors of the same place may become one."""
+        return self.node.name
+
     def below(self) -> Iterator[ColumnExecutor[Any]]:
         """Return this executor and every executor that its records reach."""
         waiting: list[ColumnExecutor[Any]] = [self]
+        seen: set[int] = set()
         while waiting:
             executor = waiting.pop()
-            yield executor
-            waiting.extend(executor.children)
+            if id(executor) not in seen:
+                seen.add(id(executor))
+                yield executor
+                waiting.extend(executor.children)
 
 
 def vectorises(node_type: type[Node]) -> Callable[[S], S]:

@@ -140,6 +140,10 @@ class _WithCopies(ColumnExecutor[Node]):
         super().__init__(child.node, task)
         self.children = [child]
 
+    @property
+    def place(self) -> str:
+        return f"in front of {self.node.name}"
+
     def process(self, batch: Batch, effects: Effects) -> None:
         values = batch.values.values()
         if not {*map(type, values)} <= FROZEN:

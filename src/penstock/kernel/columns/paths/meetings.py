@@ -169,11 +169,11 @@ def meet(sources: Sequence[AnyExecutor]) -> list[Meeting]:
 
 
 def share(sources: Sequence[AnyExecutor]) -> None:
-    """Let each node have one executor, whichever way records come to it."""
+    """Let each place have one executor, whichever way records come to it."""
     known: dict[str, AnyExecutor] = {}
     lists: dict[str, list[AnyExecutor]] = {}
     for executor in _each(sources):
-        executor.children[:] = [known.setdefault(c.node.name, c) for c in executor.children]
+        executor.children[:] = [known.setdefault(c.place, c) for c in executor.children]
         if executor.sends_with is not None:
             executor.children = lists.setdefault(executor.sends_with, executor.children)
 

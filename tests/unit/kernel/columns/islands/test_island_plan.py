@@ -197,6 +197,21 @@ def test_fold_that_has_seen_the_values_first_gets_copies_of_them() -> None:
     assert list(planned(build).by_record) == ["noted"]
 
 
+def test_copies_for_a_fold_do_not_lead_to_themselves_where_paths_meet() -> None:
+    """They stand for the same node as the executor behind them, and are not the same."""
+
+    def build(builder: ps.StreamsBuilder) -> None:
+        stream = numbers(builder)
+        stream.filter(ps.value > 0).group_by_key().reduce(max, value="json")
+        joined_with_itself(builder, stream.peek(noted, "noted"))
+
+    plan = planned(build)
+    assert list(plan.by_record) == ["noted"]
+    for source in plan.sources.values():
+        for executor in source.below():
+            assert executor not in executor.children
+
+
 def test_join_that_has_seen_the_values_first_keeps_them_from_functions() -> None:
     """It puts them in order by itself, so nothing may stand in front of it."""
 
