@@ -81,4 +81,6 @@ def _wait() -> None:
 
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, ask)
-    asked.wait()
+    # In stretches: another thread may have received the signal.
+    while not asked.wait(0.5):
+        pass

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 
 import pytest
 
-from penstock.runtime.signals import on_signals
+from penstock.runtime.signals import on_signals, wait_awake
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -35,3 +36,26 @@ def test_another_thread_changes_no_handler() -> None:
     thread.start()
     thread.join()
     assert seen == [former]
+
+
+def test_a_signal_that_another_thread_receives_is_handled() -> None:
+    """Python wakes its main thread only for signals that this thread has received."""
+    changed, seen = threading.Condition(), list[int]()
+    ready = threading.Event()
+
+    def receive() -> None:
+        ready.wait(30)
+        time.sleep(0.1)
+        signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
+        time.sleep(5)
+
+    former = signal.signal(signal.SIGUSR1, lambda number, _: seen.append(number))
+    other = threading.Thread(target=receive, daemon=True)
+    other.start()
+    try:
+        with changed:
+            ready.set()
+            assert wait_awake(changed, lambda: bool(seen), 30)
+        assert not wait_awake(changed, lambda: False, 0.0)
+    finally:
+        signal.signal(signal.SIGUSR1, former)

@@ -81,7 +81,9 @@ def server(
         running = new_server(settings, queries_file)
         with running:
             _tell(running, as_json=as_json)
-            asked.wait()
+            # In stretches: another thread may have received the signal.
+            while not asked.wait(0.5):
+                pass
     if not as_json:
         print_done("stopped cleanly")
 

@@ -32,7 +32,7 @@ from penstock.processor.listeners import StandbyUpdateListener, StateRestoreList
 from penstock.runtime.background import begun, end_each
 from penstock.runtime.logs import use_log_format
 from penstock.runtime.settings import warn_of_unasked_handler
-from penstock.runtime.signals import on_signals
+from penstock.runtime.signals import on_signals, wait_awake
 from penstock.runtime.spark.driver.application_run import ApplicationRun
 from penstock.runtime.spark.driver.batch_runner import BatchRunner
 from penstock.runtime.spark.driver.failures import (
@@ -165,7 +165,8 @@ class KafkaStreams(Asking):
             self._tear_down()
             return
         threading.Thread(target=self._work, args=up, name="penstock-main", daemon=True).start()
-        self._has_started.wait()
+        while not self._has_started.wait(0.5):
+            pass  # A signal may have come to another thread; it is handled between two waits.
         self._wait_until_restored()
         # An application that is only ending still tears itself down.
         if self._state.has_ended:
@@ -215,7 +216,7 @@ class KafkaStreams(Asking):
         """Wait until the application has ended; false if it still runs after the timeout."""
         seconds = None if timeout is None else to_ms(timeout) / 1000
         with self._uncaught.attended(), self._changed:
-            return self._changed.wait_for(lambda: self._state.has_ended, seconds)
+            return wait_awake(self._changed, lambda: self._state.has_ended, seconds)
 
     def close(self, timeout: Duration | None = None, leave_group: bool | None = None) -> bool:
         """End after the current batches; return true if that was clean and in time.
