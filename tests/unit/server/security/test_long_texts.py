@@ -19,6 +19,9 @@ _PIECES = (
 )  # fmt: skip
 
 
+_LONG_S = 1.5
+
+
 def _split(text: str) -> None:
     try:
         split_statements(text)
@@ -32,10 +35,18 @@ def test_a_long_text_takes_time_by_its_length(function: Callable[[str], object])
     for piece in _PIECES:
         for start in ("", "'", "CREATE SINK CONNECTOR c WITH ("):
             text = start + piece * (_SIZE // len(piece))
-            # Not of the process: threads that other tests have left may be busy.
-            began = time.thread_time()
-            function(text)
-            assert time.thread_time() - began < 1.5, (piece, start)
+            took_s = _seconds(function, text)
+            if took_s >= _LONG_S:
+                # The garbage of the tests before may have been collected meanwhile.
+                took_s = _seconds(function, text)
+            assert took_s < _LONG_S, (piece, start)
+
+
+def _seconds(function: Callable[[str], object], text: str) -> float:
+    # Not of the process: threads that other tests have left may be busy.
+    began = time.thread_time()
+    function(text)
+    return time.thread_time() - began
 
 
 def test_a_secret_whose_quote_does_not_end_is_hidden() -> None:
