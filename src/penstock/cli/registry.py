@@ -14,6 +14,7 @@ from penstock.cli.output import JsonOption, print_done, print_json, print_note
 from penstock.cli.sql.needed import needing_sql
 from penstock.errors import InvalidArgumentError
 from penstock.extras import require
+from penstock.runtime.signals import wait_until_set
 
 if TYPE_CHECKING:
     from penstock.registry.registry import LogRegistry
@@ -81,6 +82,4 @@ def _wait() -> None:
 
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, ask)
-    # In stretches: another thread may have received the signal.
-    while not asked.wait(0.5):
-        pass
+    wait_until_set(asked)

@@ -46,3 +46,9 @@ def wait_awake(
             return False
         changed.wait(min(left_s, _STRETCH_S))
     return True
+
+
+def wait_until_set(event: threading.Event) -> None:
+    """Wait for an event, so that signals are handled meanwhile, whoever receives them."""
+    while not event.wait(_STRETCH_S):
+        pass

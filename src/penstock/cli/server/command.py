@@ -19,6 +19,7 @@ from penstock.cli.sql.commands import needing_sql, pairs
 from penstock.config import APPLICATION_ID, BOOTSTRAP_SERVERS, SERVER_LISTEN, StreamsConfig
 from penstock.errors import InvalidArgumentError
 from penstock.extras import require
+from penstock.runtime.signals import wait_until_set
 
 app = typer.Typer(help="Run an SQL server with ksqlDB's REST interface.", no_args_is_help=False)
 _SERVER = "penstock.server.composition"
@@ -81,9 +82,7 @@ def server(
         running = new_server(settings, queries_file)
         with running:
             _tell(running, as_json=as_json)
-            # In stretches: another thread may have received the signal.
-            while not asked.wait(0.5):
-                pass
+            wait_until_set(asked)
     if not as_json:
         print_done("stopped cleanly")
 

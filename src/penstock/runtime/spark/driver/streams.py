@@ -32,7 +32,7 @@ from penstock.processor.listeners import StandbyUpdateListener, StateRestoreList
 from penstock.runtime.background import begun, end_each
 from penstock.runtime.logs import use_log_format
 from penstock.runtime.settings import warn_of_unasked_handler
-from penstock.runtime.signals import on_signals, wait_awake
+from penstock.runtime.signals import on_signals, wait_awake, wait_until_set
 from penstock.runtime.spark.driver.application_run import ApplicationRun
 from penstock.runtime.spark.driver.batch_runner import BatchRunner
 from penstock.runtime.spark.driver.failures import (
@@ -165,8 +165,7 @@ class KafkaStreams(Asking):
             self._tear_down()
             return
         threading.Thread(target=self._work, args=up, name="penstock-main", daemon=True).start()
-        while not self._has_started.wait(0.5):
-            pass  # A signal may have come to another thread; it is handled between two waits.
+        wait_until_set(self._has_started)
         self._wait_until_restored()
         # An application that is only ending still tears itself down.
         if self._state.has_ended:

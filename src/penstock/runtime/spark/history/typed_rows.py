@@ -134,6 +134,7 @@ def records_of(
             *(each.of(frame).alias(f"v{number}") for number, each in enumerate(value)),
             *(sf.col(quoted(name)).alias(role) for role, name in named.items()),
         )
+        # With Spark Connect, a wrong type is only noticed when somebody asks.
         _ = chosen.schema
     except AnalysisException as error:
         raise InvalidArgumentError(
